@@ -180,7 +180,7 @@ def _sides(
         settings = {
             "INFERENCE_NUM_THREADS": threads,
             "PERFORMANCE_HINT": "LATENCY",
-            # By default, processors with AMX compute in bf16.
+            # By default, OpenVINO computes in bf16 on processors with AMX.
             "INFERENCE_PRECISION_HINT": "f32",
         }
         compiled = openvino.Core().compile_model(onnx_file(), "CPU", settings)

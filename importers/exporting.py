@@ -1,4 +1,4 @@
-"""What `torch.export` returns or raises: the order of the results, and a hint for a failure."""
+"""Orders the results of `torch.export`, and creates hints for its exceptions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def output_specs(exported: torch.export.ExportedProgram) -> list:
 
 
 def depends_on_data(problem: BaseException) -> bool:
-    """Returns whether the values of tensors decide what PyTorch could not trace."""
+    """Returns whether PyTorch failed because it needs the values of tensors."""
     text = f"{type(problem).__name__} {problem}"
     return any(
         kind in text

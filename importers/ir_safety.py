@@ -42,13 +42,13 @@ _DIALECTS = frozenset(
         "vhlo",
     ]
 )
-# Operations on values in dialects that have others. torch-mlir's linalg has `affine.apply` in
-# reshapes with computed sizes.
+# Operations on values, in a dialect that also has operations on memory. torch-mlir's linalg has
+# `affine.apply` in reshapes with computed sizes.
 _OPERATIONS = frozenset(("affine.apply", "affine.max", "affine.min"))
 # Discardable attributes belong to a dialect too. Other tools write those of the dialects added
 # here, and no pass of this project reads them.
 _ATTRIBUTE_DIALECTS = _DIALECTS | {"unmess", "mhlo", "tf", "tf_saved_model", "tfl", "jax", "sdy"}
-# The function that a pass calls in place of the operation.
+# The attribute that names a function, which a pass calls instead of the operation.
 _LIBRARY_CALL = "library_call"
 # Other attributes without a dialect, such as `passthrough`, reach LLVM.
 _OWN_ATTRIBUTES = {

@@ -11,7 +11,7 @@ from torch_mlir.extras import fx_importer
 from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import node_line
 
-# Why calls of operators that the torch dialect lacks were not rewritten before.
+# Operators that the torch dialect lacks, with the reason why a call was not rewritten before.
 _NOT_REWRITTEN = {
     torch.ops.aten.as_strided.default: "only calls with static sizes are supported, on tensors "
     "whose elements fill their memory"
@@ -59,7 +59,7 @@ def _spelled(target: object) -> str:
 def _reason(node: torch.fx.Node, problem: Exception) -> str:
     if node.target in _NOT_REWRITTEN:
         return _NOT_REWRITTEN[node.target]
-    # For an unknown kind of node, the importer's message is a print of the whole node.
+    # For an unknown kind of node, the importer's message is the text of the whole node.
     if str(problem).startswith("FIX ME"):
         return "torch-mlir's importer does not support it"
     return first_line(problem)

@@ -51,8 +51,8 @@ def functions_of(kind: str) -> list[tuple[ListedRepair, Callable[..., Any]]]:
 def _sections() -> dict[str, list[dict[str, Any]]]:
     """Reads the entries of the file by kind.
 
-    An entry has `mends`, or `operators`: a list, or a function for each of them. An operator
-    without a namespace is one of `aten`.
+    An entry has `mends` or `operators`. `operators` is a list of operators, or maps each operator
+    to a function. An operator without a namespace is one of `aten`.
     """
     return yaml.load(_FILE.read_text(), yaml.CSafeLoader)
 

@@ -61,8 +61,8 @@ def cache_key(
 
     The key covers everything that the code depends on. It includes the IR at its current stage, so
     a cached module need not be lowered. It includes source locations, because those of run-time
-    checks are part of the result; the folders of the project and of the environment have names
-    there, so that checkouts share results. It covers weights only if they are literals of the IR.
+    checks are part of the result. Names replace the folders of the project and of the environment
+    in them, so that checkouts share results. It covers weights only if they are literals of the IR.
 
     Args:
         packages: packages that compile. The key covers their versions, and the project's sources.

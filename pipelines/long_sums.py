@@ -102,7 +102,7 @@ def _split(operation: ir.Operation) -> tuple[list[ir.Operation], ir.Value]:
     """Creates the parts of a long sum at the insertion point.
 
     Returns:
-        The operations that were created and add, and the sum.
+        The created operations that add, and the sum.
     """
     sizes = loop_sizes(operation)
     summed = sorted(_summed(operation), key=lambda loop: sizes[loop])
@@ -232,7 +232,7 @@ def _in_two(
 
 
 def _dimension(expression: ir.AffineExpr) -> ir.AffineDimExpr | None:
-    """Returns the loop that an index is; None for a constant, as for an axis of size 1."""
+    """Returns the loop of an index that is a loop; None for a constant (an axis of size 1)."""
     is_loop = isinstance(expression, ir.AffineDimExpr)
     return ir.AffineDimExpr(expression) if is_loop else None
 

@@ -43,7 +43,7 @@ class Step:
         function: changes a module in place; None for a pass.
         lenient: for a conversion that undoes its changes and reports only the first operation when
             it fails: a form of the pass that keeps operations without a lowering.
-        tool: the tool that has the pass, if it is not the pipeline's.
+        tool: the tool that has the pass, if it differs from the pipeline's.
         argument: the name of a function for `unmess-opt --pipeline`, if it differs from `text`.
         takes_context: whether the function takes a second argument, the data of the program that
             the reference runner keeps besides the IR.
@@ -181,7 +181,7 @@ class Pipeline:
             earlier.run(before)
         repro = _reproducer(step.command(self.tool), before, f"{name}-{self.name}")
         if isinstance(problem, Error):
-            # The project's own steps raise errors that are complete but for the reproducer.
+            # The project's own steps raise errors that lack only the reproducer.
             problem.repro = repro
             return problem
         if not isinstance(problem, ir.MLIRError):

@@ -73,7 +73,7 @@ def _keep_inputs(function: func.FuncOp) -> None:
 
 
 def _on_functions(rewrite: Callable[[func.FuncOp], None], module: ir.Module) -> None:
-    """Applies a rewrite to all public functions. Barriers are in generic form."""
+    """Applies a rewrite to all public functions. Barriers are unregistered operations."""
     module.context.allow_unregistered_dialects = True
     with module.context, ir.Location.unknown():
         for name in public_functions(module):

@@ -1,7 +1,7 @@
 """Finds the operators that a failed conversion has no lowering for.
 
-The operation that it reports is often only an operand, such as a constant, of the operator that has
-no pattern. A conversion that fails as a whole also undoes all its changes.
+The operation that a conversion reports is often only an operand, such as a constant, of the
+operator that has no pattern. A conversion that fails as a whole also undoes all its changes.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _serial = itertools.count()
 
 
 def load_attribute(path: str, name: str, kind: str, otherwise: str) -> Any:
-    """Runs a Python file and returns the value that it gives a name.
+    """Runs a Python file and returns the value of one of its names.
 
     Args:
         kind: what the value is to be, for messages: `function`.

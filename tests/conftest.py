@@ -36,7 +36,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_collection_finish():
-    """Excludes the imported libraries from garbage collection, which visits a million objects."""
+    """Excludes the imported libraries (a million objects) from garbage collection."""
     gc.collect()
     gc.freeze()
     # Include them again at the very end: Python reports objects that it does not collect.
@@ -69,7 +69,7 @@ def _latest_variables():
 
 @pytest.fixture(autouse=True)
 def _unchanged_variables(_latest_variables):
-    """Fails a test that changes a variable for good, if that makes workers fresh interpreters.
+    """Fails a test that permanently changes an environment variable that libraries read at start.
 
     A library may set such a variable when it is imported. Workers would then no longer be forks,
     and each of them would import the libraries again.

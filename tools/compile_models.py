@@ -41,7 +41,7 @@ PAGE = ROOT / "docs" / "models" / "torch-compile.md"
 _VERSIONS = ("torch", "torchvision", "transformers", "torch-mlir")
 _SOURCES = {"hf": "Hugging Face", "torchvision": "torchvision"}
 
-# The number of models that a cause names.
+# The largest number of models that the page lists for a cause.
 _SHOWN = 8
 _HEADER = """\
 # Models under torch.compile
@@ -137,7 +137,7 @@ def _run(parent: Parent, model: str, compiler: str, options: argparse.Namespace)
 
 
 def totals(checks: Sequence[ModelCheck]) -> Iterator[str]:
-    """Yields a line for each source: how many models match eager, and how Inductor does else."""
+    """Yields the totals of each source, and the number of models that match only with Inductor."""
     for source, title in _SOURCES.items():
         own = [each for each in checks if each.model.startswith(f"{source}:")]
         run = [each for each in own if each.compiler == "unmess" and _counts(each)]

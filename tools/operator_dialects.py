@@ -82,7 +82,7 @@ _STOPPED = {
     **{"compare": "differs", "run": "fails", "crash": "crashes"},
 }
 
-# Keyed by output dialect (or `alone` of one) and case.
+# Keyed by output dialect (or the key that `alone` returns for it) and case.
 Found = Mapping[tuple[str, str], Failure | None]
 
 
@@ -234,7 +234,7 @@ def _only_alone(cases: Sequence[Case], dialect: str, found: Found) -> Iterator[s
 
 
 def _without_form(cases: Sequence[Case], dialect: str, found: Found) -> Iterator[str]:
-    """Yields a line of operators whose cases all lack a form, and one of those where some do."""
+    """Yields a line of operators that lack a form in all cases, and one of those in some cases."""
     states: dict[str, list[bool]] = {}
     for case in cases:
         missing = _state_of(case, dialect, found) == "no form"

@@ -31,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser, cases: str) -> None:
 
 
 def add_result_options(parser: argparse.ArgumentParser, cases: str) -> None:
-    """Adds the options that say which results are kept, made again, or only reported."""
+    """Adds the options that select which results are kept, computed again, or only reported."""
     parser.add_argument("--results", type=Path, help="default: under the cache folder")
     parser.add_argument(
         "--again",

@@ -48,7 +48,7 @@ def main(fast: bool) -> None:
     tasks = tomllib.loads((ROOT / "pixi.toml").read_text())["tasks"]
     parts = {name: tasks[name]["cmd"] for name in (FAST if fast else ALL)}
     if fast:
-        # In the processes of the unit tests: starting others takes as long as these tests.
+        # Use the processes of the unit tests: starting others takes as long as these tests.
         end_to_end = shlex.join(f"tests/e2e/{test}" for test in FAST_END_TO_END)
         parts["unit and e2e"] = f"{parts.pop('unit')} {end_to_end}"
     seconds: dict[str, float] = {}

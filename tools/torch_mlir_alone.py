@@ -10,8 +10,7 @@ _OUTPUT_TYPES = {"linalg": "linalg-on-tensors", "tosa": "tosa", "stablehlo": "st
 
 
 def why_not(dialect: str, model: Any, *args: Any, **kwargs: Any) -> str | None:
-    """Returns why torch-mlir cannot lower a model to an output dialect, in one line; None if it
-    can.
+    """Returns in one line why torch-mlir cannot lower a model to a dialect; None if it can.
 
     Args:
         model: a torch.nn.Module with the arguments of a call, or an ExportedProgram.

@@ -18,12 +18,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit status.
 
     Args:
-        arguments: the command line; None for this process's own, which then runs in a fork.
+        arguments: the command line; None: the arguments of this process, which run in a fork of it.
     """
     if arguments is None:
         open_closed_streams()
-        # Imports and captures create many objects, few of them in cycles. Python's defaults of 700,
-        # 10 and 10 make garbage collection a tenth of their time.
+        # Imports and captures create many objects, few of them in cycles. With Python's default
+        # thresholds of 700, 10 and 10, garbage collection takes a tenth of their time.
         gc.set_threshold(20_000, 20, 20)
         from unmess.cli.supervision import supervised
 

@@ -67,8 +67,8 @@ def capture(
             them.
         dynamic_shapes: as `torch.export.export` takes it, or strings as `--dynamic` takes them:
             `["input_ids.1=seq:2..128"]`. An example of size 1 along such a dimension is enlarged.
-        strategy: `non-strict`, `strict`, `draft`, `make_fx`, or `auto` for the first of them that
-            succeeds; `lazy`.
+        strategy: `non-strict`, `strict`, `draft`, `make_fx` or `lazy`; `auto` takes the first of
+            the first four that succeeds.
         backend_legal_ops: operators that are not decomposed, such as `aten.softmax.int`.
         trust: whether files that the model string names may run code: pickled objects, Python code
             of a Hugging Face folder, any operation in IR. docs/security.md lists what that means.
@@ -184,7 +184,7 @@ def capture_generation(
 
 
 def as_source(model: str | torch.nn.Module | Source, trust: bool = False) -> Source:
-    """Returns the Source of a model string, or of a module, then without an example call."""
+    """Returns the Source of a model string or of a module. That of a module has no example call."""
     from importers.sources import find_source
     from importers.sources.source import Source
 
@@ -327,7 +327,7 @@ def _folded(program: Program | Programs) -> Program | Programs:
 
 
 def _prepared(program: Program | Programs, wanted: BackendInput) -> Program | Programs:
-    """Returns a program with the weights computed that a backend does not compute itself."""
+    """Unpacks packed weights and folds constants of a program, as a backend's input requires."""
     if wanted.unpack_weights and any(map(is_packed, program.weights)):
         from importers.folding import unpack_weights
 
@@ -361,8 +361,8 @@ def load(
         target: which hardware IREE compiles for; by default this machine.
         trust: as for `capture`, for a model string.
         unchecked: leave out the checks of indices and other data when the program runs. An index
-            that is out of range then reads or writes memory outside of its tensor. A backend of
-            your own makes no checks that it does not make itself.
+            that is out of range then reads or writes memory outside of its tensor. unmess adds no
+            such checks for a backend of your own.
         fallback: `eager` to run operators that do not compile in eager PyTorch, and the rest in
             compiled regions; None for an Error. `run.partitions` and `run.notes` say which
             operators these are.

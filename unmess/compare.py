@@ -133,7 +133,8 @@ def compare(
             exact = Float64Reference(program.eager, example.args, example.kwargs, repeat)
             later = compare_trees(expected, actual, exact)
         else:
-            # Without state, the program repeats its result: compare eager's last with its first.
+            # Without state, all calls of the program return the same result: compare eager's last
+            # result with the program's first one.
             later = compare_trees(expected, first)
         later = tolerated(later, executable.tolerances)
         differences += [_drifted(difference, repeat) for difference in later if not difference.ok]
@@ -149,7 +150,7 @@ def compare(
         notes = [
             Note("sizes", "compared at the sizes of the example only: the ranges allow no others")
         ]
-    # It is known only now how the reference of an ONNX model was computed.
+    # Read these notes last: the calls above decide how the reference of an ONNX model is computed.
     notes += [Note("comparison", text) for text in program.comparison_notes]
     return Report(
         model=program.name,
@@ -180,7 +181,7 @@ def _compare_call(
     eager: Callable[..., Any],
     executable: Executable | ExecutableEntryPoint,
 ) -> tuple[Any, list[Difference]]:
-    """Returns eager's result, and how the executable's differs from it."""
+    """Returns eager's result, and all differences of the executable from eager."""
     expected = eager(*copied(call.args), **copied(call.kwargs))
     args, kwargs = copied(call.args), copied(call.kwargs)
     actual = executable(*args, **kwargs)
@@ -204,7 +205,7 @@ def _compare_sizes(
         eager(*copied(call.args), **copied(call.kwargs))
     except Error as error:
         if isinstance(program.eager, Recorded):
-            # It refuses every call but the recorded one, whether or not the model would.
+            # A Recorded refuses every call but the recorded one, even if the model would accept it.
             return SizeCheck(call.sizes, None, error.cause), []
         return _compare_refusal(call, error, executable)
     try:

@@ -22,8 +22,8 @@ _EXAMINED = {
     torch.float16: 0.5,
     torch.bfloat16: 0.5,
 }
-# The smallest slice whose largest error says how precise eager is in it. A single element of
-# eager's may be exact by chance.
+# The smallest number of elements of a slice whose largest error counts as eager's precision. A
+# single element of eager may be exact by chance.
 _SLICE = 16
 # Differences of subnormal numbers of float32, which some runners flush to zero.
 _SMALLEST = torch.finfo(torch.float32).tiny
@@ -55,9 +55,9 @@ def examined(expected: torch.Tensor, actual: torch.Tensor, dtype: torch.dtype) -
 
 
 def bound_in_slices(error: torch.Tensor) -> torch.Tensor:
-    """Returns, for each element, the smallest of the largest errors of the slices it is in.
+    """Returns, for each element, the minimum over its slices of the largest error in a slice.
 
-    The slices are those at one index of one dimension, and the whole tensor.
+    The slices of an element are those at its index of one dimension, and the whole tensor.
 
     Args:
         error: absolute errors; NaN and infinities count as 0.

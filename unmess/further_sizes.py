@@ -13,7 +13,7 @@ from torch.utils import _pytree as pytree
 from unmess.core.program.program import Program
 from unmess.core.program.strides import resized
 
-# How many combinations of sizes are tried: guards may allow few.
+# The largest number of combinations of sizes to try: guards may reject most of them.
 _TRIES = 20_000
 
 

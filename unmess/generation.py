@@ -38,7 +38,7 @@ from unmess.text_groups import (
 )
 from unmess.text_settings import logits_processors, notes_of, settings_of
 
-# The beginnings of the names of state that is zero at the start of a text.
+# Prefixes of the names of state that must be zero at the start of a text.
 _EMPTIED = ("cache_length", *STATES)
 
 # A text, the messages of a conversation, or the main input of the model.
@@ -182,7 +182,7 @@ class Generator:
     def _together(
         self, inputs: Sequence[torch.Tensor], max_new_tokens: int, options: Sequence[Sampling]
     ) -> list[Iterator[int]]:
-        """Returns the tokens of each text; at most as many inputs as the batch."""
+        """Returns an iterator over the tokens of each text, for at most `batch` inputs."""
         counts = [TextCounts(self._prompt_tokens(each)) for each in inputs]
         self.statistics.texts += counts
         choosers = [
@@ -244,7 +244,7 @@ class Generator:
         rows, padding = left_padded([each[0].tolist() for each in inputs], self.batch)
         state = self.run.state
         for name in state:
-            # Positions of keys and values behind the length are never read.
+            # Keys and values need no reset: positions after the length are never read.
             if name.startswith(_EMPTIED):
                 state[name] = torch.zeros_like(state[name])
         if "cache_padding" in state:

@@ -52,7 +52,7 @@ class GenerationCheck:
         tokens: the number of different tokens that transformers generated.
         has_reference: whether transformers generates with the tiny model.
         scale: the factor of the random matrices.
-        notes: says why every step computes the whole text again; empty if it does not.
+        notes: why every step computes the whole text again; empty if it does not.
         seconds: `source` (with transformers' own texts), `load` and `run`.
     """
 
@@ -71,7 +71,7 @@ class GenerationCheck:
 
 
 def check_generation(work: tuple[str, str, str, float | None]) -> GenerationCheck:
-    """Compares a tiny model. To be called in a process of its own, whose settings it changes.
+    """Compares a tiny model. Changes settings of the process, so call it in one of its own.
 
     Args:
         work: the model type; the name of its class; the runner; the memory that the process may
@@ -113,7 +113,7 @@ def _record_time(check: GenerationCheck, step: str, start: float) -> float:
 
 
 def _tiny_model(check: GenerationCheck) -> tuple[Any, list[torch.Tensor], list[Text]]:
-    """Returns the smallest model that transformers generates with, prompts, and its texts."""
+    """Returns the smallest model that transformers generates with, its prompts and its texts."""
     found: list[Any] = []
     failures: list[Exception] = []
 
@@ -138,7 +138,7 @@ def _tiny_model(check: GenerationCheck) -> tuple[Any, list[torch.Tensor], list[T
 
 
 def _prepared(model: Any) -> Any:
-    """Sets what `generate` needs. Published models have it, most tiny configurations do not."""
+    """Sets fields that `generate` needs. Published models have them, most tiny ones do not."""
     settings = model.generation_config
     if model.config.is_encoder_decoder and settings.decoder_start_token_id is None:
         settings.decoder_start_token_id = decoder_start(model)
@@ -185,7 +185,7 @@ def _expected(model: Any, prompts: list[torch.Tensor], check: GenerationCheck) -
 
 
 def _generate(model: Any, prompt: torch.Tensor) -> Text:
-    # RecurrentGemma keeps state in its layers, which changes the next text.
+    # Use a copy: RecurrentGemma keeps state in its layers, which would change the next text.
     result = copy.deepcopy(model).generate(
         prompt,
         do_sample=False,
@@ -202,10 +202,10 @@ def _generate(model: Any, prompt: torch.Tensor) -> Text:
 def compare(
     generator: Generator, prompts: list[torch.Tensor], expected: list[Text], check: GenerationCheck
 ) -> None:
-    """Generates a text after each prompt, and writes to `check` how it differs from the expected.
+    """Generates a text after each prompt, and writes the first difference to `check`.
 
-    The logits are compared up to the first token that differs: behind it, the texts are different
-    inputs.
+    The logits are compared up to the first token that differs: after it, the inputs of the two
+    models differ.
     """
     recorder = _Recorder(generator.run)
     generator.run = recorder
@@ -232,7 +232,7 @@ def _differences(ours: Text, theirs: Text) -> Iterator[float]:
 
 
 def _largest(values: list[float]) -> float:
-    """Returns the largest value; NaN if there is one, which Python's `max` may skip."""
+    """Returns the largest value; NaN if any value is NaN, which Python's `max` may miss."""
     return float(torch.tensor(values).max())
 
 

@@ -15,7 +15,7 @@ from unmess.core.processes.current_stage import enter_stage
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
 
-# What `--quantize` takes.
+# The values of `--quantize`.
 FORMATS = ("int8",)
 
 

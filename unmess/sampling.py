@@ -26,8 +26,8 @@ class Sampling:
         top_k: sample from this many of the most likely tokens.
         top_p: sample from the most likely tokens that together have this probability.
         seed: of the random numbers; the same seed gives the same text. By default, it differs each
-            time. Alone it has no effect: greedy uses no random numbers. Of several texts, each has
-            random numbers of its own: those of the seed plus its index.
+            time. Without another option it has no effect, because greedy decoding uses no random
+            numbers. The random numbers of the text with index `i` are those of the seed plus `i`.
 
     Raises:
         Error: stage `usage`, for a number out of range.

@@ -61,7 +61,7 @@ class Statistics:
 
     @contextlib.contextmanager
     def measuring(self, is_first: bool) -> Iterator[None]:
-        """Adds the time of a step."""
+        """Adds the duration of the `with` block, which computes one step."""
         start = time.perf_counter()
         yield
         seconds = time.perf_counter() - start
@@ -119,8 +119,9 @@ def check_length(
     """Raises an Error (`usage`) if the prompt is empty or the cache cannot hold the text.
 
     Args:
-        start_tokens: the tokens that the decoder of an encoder-decoder starts with. It has a cache
-            for the prompt, and another one for these and the new tokens.
+        start_tokens: the number of tokens that the decoder of an encoder-decoder starts with; 0
+            for a decoder. An encoder-decoder has a cache for the prompt, and another one for the
+            start tokens and the new tokens.
     """
     if prompt_tokens == 0:
         raise Error("usage", "the prompt is empty", hint="pass at least one token")

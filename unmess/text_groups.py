@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from unmess.text import TextCounts
 
-# The beginnings of the names of state that is zero where a text begins.
+# Prefixes of the names of state that must be zero where a text begins.
 STATES = ("cache_conv_", "cache_recurrent_")
-# Tokens of a prompt that a decoder reads at once. Attention takes memory for each of them and each
-# position of the cache.
+# The number of tokens of a prompt that a decoder reads at once. Attention takes memory for each
+# pair of such a token and a position of the cache.
 PROMPT_CHUNK = 256
 
 
@@ -29,7 +29,7 @@ def left_padded(rows: Sequence[list[int]], batch: int) -> tuple[list[list[int]],
 def right_padded(rows: Sequence[list[int]], batch: int) -> tuple[list[list[int]], list[list[int]]]:
     """Returns the ids and attention masks for the entry point `encode` of an encoder-decoder.
 
-    It takes at least two tokens, so one token is padded.
+    `encode` takes at least two tokens, so a single token is padded.
 
     Args:
         rows: as for `left_padded`.
@@ -55,7 +55,7 @@ def chunk_size(
     """
     if "prefill" not in entries:
         return 1
-    # Each call computes the whole text again, so one call is best.
+    # Without keys and values in the cache, each call computes the whole text again: use one call.
     return tokens if "cache_tokens" in state else prompt_chunk
 
 

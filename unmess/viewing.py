@@ -73,7 +73,7 @@ class Viewer:
         self._key = key
         self.address = f"http://{_LOOPBACK}:{number}{key}"
         self._thread = threading.Thread(
-            # The interval is how often the server checks whether to stop, in seconds.
+            # The interval, in seconds, at which the server checks whether to stop.
             target=lambda: self._server.serve_forever(poll_interval=0.1),
             daemon=True,
         )
@@ -93,7 +93,7 @@ class Viewer:
         self._thread.start()
 
     def wait(self) -> None:
-        """Returns after `close`. Ctrl-C raises KeyboardInterrupt."""
+        """Waits until `close` is called. Ctrl-C raises KeyboardInterrupt."""
         self._thread.join()
 
     def close(self) -> None:
@@ -127,7 +127,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     timeout = 60
 
     def do_GET(self) -> None:
-        # Prevent DNS rebinding: a web page whose name now leads to this address sends that name.
+        # Prevent DNS rebinding: a page whose host name now resolves to this address sends its name.
         if self.headers.get_all("Host", []) not in ([host] for host in self.server.hosts):
             self.send_error(HTTPStatus.FORBIDDEN)
             return

@@ -12,7 +12,7 @@ from benchmarks.cliffs.quantized import quantized_layers
 from benchmarks.cliffs.store import Collected
 from benchmarks.recurrent import LAYERS, STEPS
 
-# Few recipes have recurrent layers. These are beside the recipes, with the sizes of `recurrent`.
+# Few recipes have recurrent layers, so the layers of benchmarks/recurrent.py are added.
 _LAYER = "layer:"
 EXTRA = tuple(f"{_LAYER}{name}@{steps}" for name, *_ in LAYERS for steps in STEPS)
 _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
@@ -39,7 +39,8 @@ def _configurations(model: str) -> Iterable[Configuration]:
         source = find_source(model)
         called, args, kwargs = source.model, source.args, source.kwargs
     layers = quantized_layers(called, args)
-    # The graph of a quantized model has convolutions and products of floats that eager lacks.
+    # The graph of a quantized model has convolutions and products of floats that eager does not
+    # compute.
     families = ("convolution", "product") if layers else ()
     program = unmess.capture(called, args, kwargs)
     found = _in_graph(program.undecomposed)

@@ -36,9 +36,9 @@ _HF = (
     *("fastspeech2_conformer", "speecht5", "mask2former", "timesformer", "xlstm"),
 )
 MODELS = (*(f"torchvision:{name}" for name in _TORCHVISION), *(f"hf:{name}" for name in _HF))
-# Seconds for the capture of a recipe, and for a configuration on all sides.
+# Timeouts in seconds: the capture of a recipe, and a configuration on all sides.
 _CAPTURE, _TIME = 300.0, 120.0
-# Measurements in a worker, which keeps memory of libraries.
+# The number of measurements in one worker. It is small because libraries keep memory allocated.
 _IN_A_WORKER = 16
 
 

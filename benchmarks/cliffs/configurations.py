@@ -157,7 +157,7 @@ def _value(value: Any, weights: set[torch.fx.Node]) -> Any:
 
 def _without_sizes(value: Any, name: str = "") -> Any:
     if isinstance(value, dict) and "shape" in value:
-        # The kernel of a convolution is not among its options.
+        # A convolution has no option for its kernel size, so it is read from the weight.
         window = value["shape"][2:] if name == "weight" else len(value["shape"])
         return [window, value["dtype"], value["is_weight"]]
     if isinstance(value, dict):

@@ -12,7 +12,7 @@ import torch
 
 from benchmarks.cliffs.configurations import Configuration
 
-# By the name of the quantized class: that of the float one, and whether a ReLU follows.
+# For each quantized class: the name of the float class, and whether a ReLU follows.
 _LAYERS = {
     "Conv2d": ("Conv2d", False),
     "ConvReLU2d": ("Conv2d", True),

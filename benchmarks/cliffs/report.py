@@ -25,10 +25,11 @@ class Result:
         configuration, models: the operator, and the models in which it occurs.
         runner: the name of the runner.
         ratio: time relative to eager, without the time that a call of any program takes; the least
-            one of several measurements. None if it was not timed. On one thread it is of CPU time,
-            which other load and waiting threads do not change, otherwise of elapsed time.
+            one of several measurements. None if it was not timed. On one thread, it compares CPU
+            times, which other load and waiting threads do not change. Otherwise it compares elapsed
+            times.
         elapsed_ratio: the same for elapsed time.
-        seconds, eager: the time of a call of which `ratio` is.
+        seconds, eager: the two times of a call that `ratio` compares.
         cause: why it was not timed.
     """
 

@@ -13,10 +13,10 @@ import torch
 from benchmarks.cliffs.configurations import Configuration, tensors_in
 from benchmarks.cliffs.quantized import quantized_layer
 
-# Each side has this many turns of so many seconds, but at least one call. A side whose calls take
-# longer than the second limit in all has no further turn.
+# The number of turns of each side, and the seconds of a turn, which has at least one call. A side
+# has no further turn when all its calls together have taken longer than the last number.
 _TURNS, _SECONDS, _IN_ALL = 5, 0.03, 1.0
-# Configurations are not timed whose call takes eager longer.
+# A configuration is not timed if a call in eager takes longer, in seconds.
 EAGER_LIMIT = 1.0
 # Memory for one configuration, in 10**6 bytes.
 _MEMORY = 6e3
@@ -111,7 +111,7 @@ def _by_turns(calls: dict[str, Callable], args: tuple) -> dict[str, dict[str, fl
         for side, call in calls.items():
             if sum(elapsed[side]) > _IN_ALL:
                 continue
-            # While it runs, the threads of the previous side stop their active waiting.
+            # An untimed call, during which the threads of the previous side stop waiting actively.
             call(*args)
             spent = 0.0
             while spent < _SECONDS:

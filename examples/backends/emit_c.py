@@ -86,7 +86,7 @@ class EmitC:
                 np.empty(getattr(spec, "shape", ()), kind)
                 for spec, kind in zip(specs, kinds, strict=True)
             ]
-            # Arrays that own their memory live until the call ends.
+            # Keep all arrays alive until the call ends, because the pointers do not own the memory.
             given = [_argument(each) for each in arguments]
             passed = [*given, *results, *([weights] if weights.size else [])]
             status = function(*(_pointer(each) for each in passed))

@@ -1,4 +1,4 @@
-"""The tensors of an example call."""
+"""Copies or refuses tensors of an example call that are shared."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _has_elements(value: Any) -> bool:
 
 
 def _block(tensor: torch.Tensor) -> tuple[int, int]:
-    """Returns the addresses from the first element to behind the last one."""
+    """Returns the start and the end of the memory that a tensor's elements occupy."""
     steps = zip(tensor.shape, tensor.stride(), strict=True)
     last = sum((size - 1) * stride for size, stride in steps)
     return tensor.data_ptr(), tensor.data_ptr() + (last + 1) * tensor.itemsize

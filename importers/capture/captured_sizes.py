@@ -204,7 +204,10 @@ def _guards_of_decompositions(
 
 
 def _in_places(expression: sympy.Basic, text: str, places: Mapping[str, str]) -> str | None:
-    """Returns the text of an expression with dimensions in place of symbols; None for others."""
+    """Returns the text of an expression with dimensions in place of symbols.
+
+    Returns None if a symbol is not the size of a dimension.
+    """
     if not {str(symbol) for symbol in expression.free_symbols} <= places.keys():
         return None
     return re.sub(r"\w+", lambda word: places.get(word[0], word[0]), text)
@@ -216,7 +219,7 @@ def _squeezed_sizes(node: torch.fx.Node) -> list[torch.SymInt]:
     shape = node.args[0].meta["val"].shape
     dims = node.args[1] if len(node.args) > 1 else range(len(shape))
     dims = [dims] if isinstance(dims, int) else dims
-    # A tensor without dimensions has none to remove, but takes the dimensions 0 and -1.
+    # `squeeze` accepts the dimensions 0 and -1 of a tensor without dimensions, and removes nothing.
     dims = dims if shape else ()
     return [shape[dim] for dim in dims if isinstance(shape[dim], torch.SymInt)]
 

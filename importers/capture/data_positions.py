@@ -55,7 +55,7 @@ class DataPositions(TorchFunctionMode):
 def _stacked(item: Any) -> Any:
     """Returns the index tensor for a sequence of positions in a tuple; other items unchanged.
 
-    PyTorch reads the values of such positions.
+    PyTorch would read the values of such positions, which a tracer does not have.
     """
     if not isinstance(item, (list, tuple)) or not any(map(_is_position, item)):
         return item
@@ -65,7 +65,10 @@ def _stacked(item: Any) -> Any:
 
 
 def _items(x: torch.Tensor, index: Any) -> list[Any] | None:
-    """Returns the items of an index with data positions, without an ellipsis; None for others."""
+    """Returns the items of an index, with full slices for the dimensions that it omits.
+
+    Returns None for an index without data positions, or with unsupported items.
+    """
     items = list(index) if isinstance(index, tuple) else [index]
     if not all(map(_is_supported, items)) or not any(map(_depends_on_data, items)):
         return None
@@ -105,8 +108,8 @@ def _is_position(item: Any) -> bool:
 
 def _get(x: torch.Tensor, items: list[Any]) -> torch.Tensor:
     if _are_adjacent_indices(items):
-        # One read. IREE does not compile the read of a selection, and torch-mlir crashes on
-        # an index without dimensions beside others.
+        # Use a single read, because IREE does not compile the read of a selection. Expand the
+        # indices, because torch-mlir crashes on one without dimensions beside others.
         indices = _indices(items)
         shape = torch.broadcast_shapes(*(index.shape for index in indices if index is not None))
         indices = [index if index is None else index.expand(shape) for index in indices]
@@ -116,7 +119,7 @@ def _get(x: torch.Tensor, items: list[Any]) -> torch.Tensor:
 
 
 def _are_adjacent_indices(items: list[Any]) -> bool:
-    """Returns True for indices side by side, with dimensions, beside slices of everything."""
+    """Returns True for full slices and adjacent indices, at least one of them with dimensions."""
     if not all(_is_plain(item) or _is_index(item) for item in items):
         return False
     places = [dim for dim, item in enumerate(items) if not isinstance(item, slice)]
@@ -147,7 +150,7 @@ def _set(x: torch.Tensor, items: list[Any], value: Any) -> None:
         value = value.to(x.dtype)
     else:
         value = x.new_full((), value)
-    # The method of tensors does not take None.
+    # Call the operator: `torch.Tensor.index_put_` does not accept None.
     torch.ops.aten.index_put_.default(x, _indices(items), value)
 
 
@@ -160,14 +163,14 @@ def _writes_the_only_row(x: torch.Tensor, items: list[Any]) -> bool:
 
 
 def _is_plain(item: Any) -> bool:
-    """Returns True for a position, and for the slice of everything."""
+    """Returns True for an integer, a position, or a full slice."""
     if isinstance(item, slice):
         return not _depends_on_data(item) and item == slice(None)
     return _is_integer(item) or _is_position(item)
 
 
 def _view(x: torch.Tensor, items: list[Any]) -> tuple[torch.Tensor, Any]:
-    """Returns a view of `x` by all items but tensors with dimensions, and the index for these."""
+    """Applies all items except tensors with dimensions; returns the view and their index."""
     dim, rest = 0, []
     for item in items:
         if _is_integer(item) or _is_position(item):
@@ -206,7 +209,7 @@ def _narrow(input: torch.Tensor, dim: int, start: Any, length: Any) -> torch.Ten
     place = torch.where(place < 0, place + size, place)
     inside = torch.logical_and(place >= 0, place <= size - length)
     require(inside, "narrow: start and length are out of range")
-    # The conditions of `_check` are always true here. They give the result its size.
+    # These conditions always hold here. They tell PyTorch the size of the result.
     number = torch.where(inside, place, 0).item()
     torch._check(number >= 0)
     torch._check(number + length <= size)
@@ -230,7 +233,7 @@ def _slice_scatter(
     step: Any = 1,
 ) -> torch.Tensor:
     bounds = tuple(map(_as_number, (start, end, step)))
-    # A slice of one dimension: the strides of a slice of `input` would exclude some sizes.
+    # Slice a 1-d tensor for the size: the strides of a slice of `input` would exclude some sizes.
     places = torch.arange(input.shape[dim])
     given, size = src.shape[dim], torch.ops.aten.slice.Tensor(places, 0, *bounds).shape[0]
     if not statically_known_true(given == size):
@@ -240,7 +243,7 @@ def _slice_scatter(
 
 
 def _tensor_split(input: torch.Tensor, *args: Any, **kwargs: Any) -> tuple[torch.Tensor, ...]:
-    """Reads a 0-d tensor with the number of parts in Python, where tracers see it."""
+    """Reads the number of parts from a 0-d tensor by `item()`, which tracers record."""
     name = "tensor_indices_or_sections"
     if name in kwargs:
         args = (kwargs.pop(name), *args)
@@ -267,7 +270,7 @@ MASK_DTYPES = (torch.bool, torch.uint8)
 
 
 def masks_as_indices(x: torch.Tensor, index: Any) -> tuple[Any, ...] | None:
-    """Returns the index of `x[index]` with the places of true elements in place of each mask.
+    """Returns `index` of `x[index]`, with each mask replaced by the indices of its true elements.
 
     Returns None for an index without masks, and for one whose only tensor is a mask.
     """

@@ -17,7 +17,7 @@ _SUPPORTED = {"start", "end", "dtype", "device"}
 
 
 class DataRanges:
-    """The sums of 0-d integer tensors and numbers, and ranges that end at them."""
+    """Records sums of a 0-d integer tensor and a number, and computes ranges that end at a sum."""
 
     def __init__(self) -> None:
         # By the id of a sum: the sum, the 0-d tensor, the number, and the versions of the tensors.
@@ -34,7 +34,7 @@ class DataRanges:
     def arange(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor | None:
         """Returns the result of `torch.arange` from a 0-d tensor to its sum with a number.
 
-        None for all other arguments.
+        Returns None for all other arguments.
         """
         given = dict(zip(("start", "end"), args, strict=False)) | kwargs
         if len(args) > 2 or not given.keys() <= _SUPPORTED:

@@ -108,7 +108,7 @@ def recurrent_shapes() -> Iterator[None]:
             operator._dispatch_cache.clear()
 
 
-# The same kernels each time: `importers.decompositions.tracing` registers changed ones again.
+# Cached, because `importers.decompositions.tracing` registers changed kernels again.
 @functools.cache
 def _with_rule(rule: Callable[..., Any], values: Callable[..., Any]) -> Callable[..., Any]:
     return functools.partial(_shapes_or_values, rule, values)
@@ -120,9 +120,9 @@ _checks = torch.nn.RNNBase.check_forward_args
 def _check_arguments(
     module: torch.nn.RNNBase, x: Tensor, state: Any, batch_sizes: Tensor | None
 ) -> None:
-    """Checks the sizes as PyTorch does, but not that of the batch of a traced packed sequence.
+    """Checks the sizes as PyTorch does, but not those of the state of a traced packed sequence.
 
-    PyTorch reads that size from a tensor, so a program would only accept the size of the example.
+    PyTorch reads the batch size from a tensor, so a program would only accept the example's size.
     """
     if batch_sizes is None or not isinstance(batch_sizes, FakeTensor):
         _checks(module, x, state, batch_sizes)

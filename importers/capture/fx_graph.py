@@ -153,7 +153,7 @@ def _copied(graph: torch.fx.Graph) -> torch.fx.Graph:
     output = copy.graph_copy(graph, now)
     for old, new in now.items():
         if old.op == "placeholder":
-            # A graph renames names of Python builtins, but the signature refers to names.
+            # A graph renames nodes named like builtins, but the signature refers to the old name.
             new.name = old.name
     copy.output(output)
     return copy

@@ -80,10 +80,9 @@ def block_masks_without_vmap() -> Iterator[None]:
 
 
 def _dense(counts: torch.Tensor, columns: torch.Tensor, number: int) -> torch.Tensor:
-    """Returns the int32 mask of the columns that each row has.
+    """Returns an int32 mask with `number` columns: 1 at the columns that each row lists.
 
-    A row has the first `counts` entries of the last axis of `columns`; the mask has `number`
-    columns.
+    A row lists the first `counts` entries along the last axis of `columns`.
     """
     entries = torch.arange(columns.shape[-1], dtype=torch.int32, device=columns.device)
     every = torch.arange(number, dtype=torch.int32, device=columns.device)

@@ -40,14 +40,14 @@ from torch.utils import _pytree as pytree
 
 from importers.decompositions.tracing import inline, origin_of, trace, tracing
 
-# The kind of a mutated input to the kind of the output that holds its new value.
+# Maps the kind of a mutated input to the kind of the output that holds its new value.
 _MUTATION = {
     InputKind.PARAMETER: OutputKind.PARAMETER_MUTATION,
     InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
     InputKind.USER_INPUT: OutputKind.USER_INPUT_MUTATION,
 }
 
-# Operators that return a part of their operand, to those that replace this part.
+# Maps operators that return a part of their operand to the operators that replace this part.
 _SCATTER = {
     torch.ops.aten.select.int: torch.ops.aten.select_scatter.default,
     torch.ops.aten.slice.Tensor: torch.ops.aten.slice_scatter.default,
@@ -170,7 +170,7 @@ class _Rewriter:
     def _copy(self, node: torch.fx.Node) -> torch.fx.Node:
         copy = self._graph.node_copy(node, self._current)
         if node.op == "placeholder":
-            # The graph would rename `input`, a Python builtin, but the signature refers to names.
+            # The graph would rename `input`, a builtin, but the signature refers to the old name.
             copy.name = node.name
         return copy
 
@@ -240,7 +240,10 @@ class _Rewriter:
     def _with_part(
         self, part: torch.fx.Node, value: torch.fx.Node, origin: Mapping[str, Any]
     ) -> torch.fx.Node:
-        """Returns the operand of a slice, with `value`, of the new graph, in place of the slice."""
+        """Returns the operand of the slice `part`, with its elements replaced by `value`.
+
+        `value` is a node of the new graph.
+        """
         self._now[value] = value
         whole, *position = part.args
         leaves, spec = pytree.tree_flatten(((whole, value, *position), part.kwargs))
@@ -249,7 +252,7 @@ class _Rewriter:
     def _copied(self, node: torch.fx.Node) -> torch.fx.Node | None:
         """Returns the source of a `copy_` of a whole tensor, which is then the new value.
 
-        None for other operators, if the type differs, or if the source is an input.
+        Returns None for other operators, if dtypes or shapes differ, or if the source is an input.
         """
         if node.target is not torch.ops.aten.copy_.default:
             return None

@@ -51,7 +51,10 @@ _MESSAGE = "the model raises an exception for this input"
 
 @contextlib.contextmanager
 def raise_branches() -> Iterator[None]:
-    """Checks conditions on tensors and on numbers from tensors, inside the `with` block."""
+    """Replaces branches that only lead to a `raise` by checks, inside the `with` block.
+
+    Covers conditions on tensors and on numbers from tensors.
+    """
     original = torch.SymBool.__bool__
 
     def as_bool(condition: torch.SymBool) -> bool:
@@ -103,7 +106,7 @@ def _place(frame: FrameType) -> _Place | None:
 
 @functools.lru_cache(maxsize=64)
 def _raising(file: str) -> tuple[ast.If, ...]:
-    """Returns the `if` statements of a file whose bodies raise an exception that leaves it."""
+    """Returns the `if` statements of a file whose bodies raise an exception that is not caught."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except SyntaxError:
@@ -130,7 +133,7 @@ def _always_raises(body: list[ast.stmt]) -> bool:
 
 
 def _decides(test: ast.expr, wanted: bool, place: _Place) -> bool | None:
-    """Returns the value of the operand at `place` for which `test` is `wanted`.
+    """Returns the value that the operand at `place` must have, so that `test` is `wanted`.
 
     None if there is no such operand, or if a later operand can also decide.
     """

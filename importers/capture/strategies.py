@@ -177,7 +177,7 @@ def _no_log_of_sizes() -> Iterator[None]:
         yield
 
 
-# The strategies of `auto`. Lazy tensors only run on request: their graphs are less like the model.
+# The strategies of `auto`. `Lazy` only runs on request: its graphs resemble the model less.
 AUTO: tuple[type[Strategy], ...] = (NonStrict, Strict, Draft, MakeFx)
 STRATEGIES: tuple[type[Strategy], ...] = (*AUTO, Lazy)
 
@@ -244,7 +244,7 @@ def _eager_problem(
         # Use copies, so that neither the model's state nor the arguments change.
         model, args, kwargs = copy.deepcopy((module, declared.args, declared.kwargs))
     except Exception:
-        # This says nothing about a call. The strategy's own failure is reported.
+        # Without copies, a call is not safe. The strategy's own failure is reported.
         return None
     try:
         with mode():
@@ -349,7 +349,7 @@ def _notes(
 ) -> list[Note]:
     """Returns notes on attributes that are state, and on those that the program cannot update."""
     notes = [_python_state(changed.values)] if changed.values else []
-    # Buffers are state anyway.
+    # Buffers are state in any case, so they need no note.
     if plain := state & tensor_attributes(module).keys():
         notes.append(
             Note(

@@ -116,7 +116,7 @@ def _find(root: torch.nn.Module, name: str) -> torch.nn.Module:
 
 
 def _listed(names: list[str], most: int = 8) -> str:
-    """Returns the outermost names first, and not more than `most`."""
+    """Joins at most `most` names, the outermost ones first."""
     shown = sorted(names, key=lambda name: name.count("."))[:most]
     return ", ".join(shown) + (", …" if len(names) > most else "")
 

@@ -51,7 +51,7 @@ def exportable(module: torch.nn.Module, *, call: Any = ()) -> Iterator[None]:
     patches = [
         (utils.import_dotted_path(path), attribute, factory)
         for path, attribute, factory in utils._PATCHES["dynamo"]
-        # The others belong to models that are not loaded.
+        # Skip patches of PyTorch's own functions, and of models that are not loaded.
         if path.startswith("transformers.") and _is_loaded(path)
     ]
     patches = [patch for patch in patches if not _forgets_norms(patch[0], module)]
@@ -173,8 +173,8 @@ _METHODS: tuple[tuple[str, str, Any], ...] = (
         "forward",
         _longcat_flash_experts,
     ),
-    # The embeddings of earlier calls, by the values of their tokens. A program has no earlier
-    # calls: its cache is always empty.
+    # OmDet-Turbo caches embeddings of earlier calls by the values of their tokens. A program has no
+    # earlier calls, so its cache is always empty.
     (
         f"{_OMDET}.OmDetTurboPreTrainedModel",
         "_get_cache_key_at_index",

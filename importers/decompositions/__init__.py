@@ -22,7 +22,7 @@ from unmess.core.program.note import Note
 _FOURIER = ("aten::fft_", "aten::stft", "aten::istft")
 
 
-# Where the wrapped functions record that they were used.
+# The notes of the decompositions used so far, by text; None outside of `recording`.
 _used: ContextVar[dict[str, Note] | None] = ContextVar("_used", default=None)
 
 
@@ -40,7 +40,7 @@ def recording() -> Iterator[dict[str, Note]]:
         _used.reset(token)
 
 
-# These have an overload only if the library is loaded.
+# Decompositions of operators that are only defined if their library is loaded.
 _OF_LIBRARIES = tuple(e for e in DECOMPOSITIONS if not e.operator.startswith("aten::"))
 
 

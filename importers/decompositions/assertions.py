@@ -16,7 +16,7 @@ def require(condition: torch.Tensor, message: str) -> None:
 
 
 def require_probabilities(x: torch.Tensor, *_: Any, **__: Any) -> Any:
-    """Keeps a call, and requires numbers from 0 to 1, not NaN."""
+    """Checks that all elements are from 0 to 1 and not NaN, and keeps the call."""
     require(torch.logical_and(torch.ge(x, 0), torch.le(x, 1)), "a probability is not from 0 to 1")
     return NotImplemented
 
@@ -24,14 +24,14 @@ def require_probabilities(x: torch.Tensor, *_: Any, **__: Any) -> Any:
 def require_indices_in_plane(
     x: torch.Tensor, places: torch.Tensor, size: list[int], *_: Any
 ) -> Any:
-    """Keeps a call, and requires indices of elements of a plane of `size`."""
+    """Checks that all indices are inside a plane of `size`, and keeps the call."""
     inside = torch.logical_and(torch.ge(places, 0), torch.lt(places, math.prod(size)))
     require(inside, "max_unpool has an index outside of its output")
     return NotImplemented
 
 
 def require_category_weights(weights: torch.Tensor) -> None:
-    """Requires finite weights that are not negative, at least one of them positive in each row."""
+    """Checks that weights are finite and not negative, and that each row has a positive one."""
     # NaN and infinity are not less than infinity.
     valid = torch.logical_and(torch.ge(weights, 0), torch.lt(weights, torch.inf))
     require(valid, "multinomial has a weight that is negative, infinite or NaN")

@@ -23,8 +23,8 @@ def attention(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Computes fused attention by PyTorch's decomposition, with the strides of the operator.
 
-    The second result of PyTorch's decomposition has the weights of the keys. That of the operator
-    has what its gradient reads: the logarithm of the sum of the exponentials of each query's
+    The second result of PyTorch's decomposition is the attention weights. The operator's second
+    result is read by its gradient: the logarithm of the sum of the exponentials of each query's
     scores, (batch, heads, length), or 0 if all keys are masked.
 
     Args:
@@ -102,14 +102,14 @@ def _for_each_head(x: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
 
 
 def _of_heads(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Sums a gradient for each head of the query over the heads that share keys or values."""
+    """Sums the gradients of the query's heads that share the same keys or values."""
     if gradient.shape[1] == x.shape[1]:
         return gradient
     return gradient.unflatten(1, (x.shape[1], -1)).sum(2)
 
 
 def _as_stored(x: torch.Tensor) -> torch.Tensor:
-    """Returns `x` with the order in memory of the operator: (batch, length, heads, size).
+    """Returns `x` in the memory order of the operator's result: (batch, length, heads, size).
 
     Models can then join heads without a copy.
     """

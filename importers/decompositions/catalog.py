@@ -16,8 +16,7 @@ from importers.repair_list import functions_of
 # Entries are compared by identity, so that a tuple of all is hashed fast.
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """A decomposition of an operator that PyTorch keeps and that torch-mlir, or an output dialect,
-    rejects.
+    """Replaces an operator that PyTorch keeps and that torch-mlir or an output dialect rejects.
 
     Attributes:
         name: the name in notes.

@@ -90,22 +90,22 @@ def is_finite(x: torch.Tensor) -> torch.Tensor:
 
 
 def maximum(x: torch.Tensor, y: torch.Tensor) -> Any:
-    """Returns the larger, elementwise; NaN where either is; NotImplemented for integers."""
+    """Returns the elementwise maximum; NaN if an operand is NaN; NotImplemented for integers."""
     return _extreme(x, y, torch.gt)
 
 
 def minimum(x: torch.Tensor, y: torch.Tensor) -> Any:
-    """Returns the smaller, elementwise; NaN where either is; NotImplemented for integers."""
+    """Returns the elementwise minimum; NaN if an operand is NaN; NotImplemented for integers."""
     return _extreme(x, y, torch.lt)
 
 
 def fmax(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Returns the larger, elementwise; the other one where one is NaN."""
+    """Returns the elementwise maximum; if one operand is NaN, the other one."""
     return _number(x, y, torch.gt)
 
 
 def fmin(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Returns the smaller, elementwise; the other one where one is NaN."""
+    """Returns the elementwise minimum; if one operand is NaN, the other one."""
     return _number(x, y, torch.lt)
 
 
@@ -134,7 +134,7 @@ def _promoted(x: torch.Tensor, *limits: Any) -> torch.Tensor:
 
 
 def clamp(x: torch.Tensor, min: float | None = None, max: float | None = None) -> torch.Tensor:
-    """Returns `x`, at least `min`, and then at most `max`; NaN stays NaN.
+    """Clamps `x` to at least `min`, then to at most `max`; NaN stays NaN.
 
     Integers become floating point if a limit is a float.
     """
@@ -147,17 +147,17 @@ def clamp(x: torch.Tensor, min: float | None = None, max: float | None = None) -
 
 
 def clamp_min(x: torch.Tensor, min: float) -> torch.Tensor:
-    """Returns `x`, at least `min`; integers become floating point if `min` is a float."""
+    """Clamps `x` to at least `min`; integers become floating point if `min` is a float."""
     return clamp(x, min=min)
 
 
 def clamp_max(x: torch.Tensor, max: float) -> torch.Tensor:
-    """Returns `x`, at most `max`; integers become floating point if `max` is a float."""
+    """Clamps `x` to at most `max`; integers become floating point if `max` is a float."""
     return clamp(x, max=max)
 
 
 def hardtanh(x: torch.Tensor, min_val: float = -1, max_val: float = 1) -> torch.Tensor:
-    """Returns `x`, at least `min_val` and at most `max_val`, in its own dtype."""
+    """Clamps `x` to at least `min_val` and at most `max_val`, in its own dtype."""
     if not x.is_floating_point():
         min_val, max_val = int(min_val), int(max_val)
     return clamp(x, min=min_val, max=max_val)
@@ -166,7 +166,7 @@ def hardtanh(x: torch.Tensor, min_val: float = -1, max_val: float = 1) -> torch.
 def clamp_tensor(
     x: torch.Tensor, min: torch.Tensor | None = None, max: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Returns `x`, at least `min`, and then at most `max`, elementwise; NaN where any is NaN."""
+    """Clamps each element to at least `min`, then to at most `max`; NaN if any of them is NaN."""
     if min is not None:
         x = torch.maximum(x, min)
     return x if max is None else torch.minimum(x, max)

@@ -52,7 +52,7 @@ def grouped_3d_convolution(
 
 
 def _per_axis(rank: int, *parameters: list[int]) -> list[list[int]]:
-    """Returns parameters with one value for each of `rank` axes, where one may stand for all."""
+    """Returns each parameter with a value per axis. Repeats a single value for all `rank` axes."""
     return [list(each) * rank if len(each) == 1 else list(each) for each in parameters]
 
 

@@ -8,7 +8,7 @@ import torch
 
 from importers.decompositions.assertions import require
 
-# No result has more elements along an axis: it would not fit into any memory.
+# The maximum size of a result along an axis. A larger result would not fit into any memory.
 _MOST = 2**40
 
 
@@ -36,7 +36,7 @@ def one_hot(classes: torch.Tensor, num_classes: int = -1) -> Any:
     inside = torch.ge(classes, 0)
     if num_classes == -1:
         require(inside, "one_hot has a negative class")
-        # A limit before the addition, which could overflow.
+        # Clamp before the addition, which could overflow otherwise.
         num_classes = _size(classes.amax().clamp(max=_MOST) + 1, 1)
     else:
         inside = torch.logical_and(inside, torch.lt(classes, num_classes))
@@ -45,9 +45,9 @@ def one_hot(classes: torch.Tensor, num_classes: int = -1) -> Any:
 
 
 def repeat_interleave(counts: torch.Tensor, *, output_size: int | None = None) -> Any:
-    """Repeats each position of `counts` as often as it says, after checks of the counts.
+    """Returns each index of `counts` as often as its count says, after checks of the counts.
 
-    The call is kept if `output_size` gives the number of results.
+    Keeps the call if `output_size` is given, after a check that the counts add up to it.
     """
     require(torch.ge(counts, 0), "repeat_interleave has a negative count")
     if output_size is not None:

@@ -13,12 +13,12 @@ from importers.decompositions.scan import Combine, scan
 
 
 def cummax(x: torch.Tensor, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Returns the largest element so far along `dim` and its last index (i64); NaN is largest."""
+    """Returns the running maximum along `dim` and its last index (i64); NaN is the largest."""
     return _running(x, dim, torch.ge)
 
 
 def cummin(x: torch.Tensor, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Returns the smallest element so far along `dim` and its last index (i64); NaN is smallest."""
+    """Returns the running minimum along `dim` and its last index (i64); NaN is the smallest."""
     return _running(x, dim, torch.le)
 
 

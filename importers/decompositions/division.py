@@ -72,7 +72,7 @@ def fmod(x: torch.Tensor, y: Any) -> Any:
 
 
 def remainder(x: Any, y: Any) -> Any:
-    """Returns the remainder, with a number as a tensor; NotImplemented for booleans."""
+    """Returns the remainder. Converts numbers to tensors. NotImplemented for booleans."""
     dtype = torch.result_type(x, y)
     if dtype == torch.bool:
         return NotImplemented
@@ -112,6 +112,6 @@ def lcm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 def _rounds(dtype: torch.dtype) -> int:
-    """Returns the largest number of divisions, which two Fibonacci numbers need."""
+    """Returns the maximum number of steps of Euclid's algorithm, which Fibonacci numbers need."""
     golden = (1 + math.sqrt(5)) / 2
     return math.ceil(torch.iinfo(dtype).bits * math.log(2, golden)) + 1

@@ -69,8 +69,8 @@ def embedding_bag(
 def _check_offsets(offsets: torch.Tensor, count: int) -> None:
     """Inserts checks that the offsets are in order, from 0 to at most `count`.
 
-    Eager rejects a wrong first or last offset. If the offsets are not in order, it reads foreign
-    memory.
+    Eager rejects a wrong first or last offset. If the offsets are not in order, it reads out of
+    bounds.
     """
     if isinstance(offsets.shape[0], int) and offsets.shape[0] == 0:
         return
@@ -79,7 +79,7 @@ def _check_offsets(offsets: torch.Tensor, count: int) -> None:
     require(torch.le(offsets[:-1], offsets[1:]), "embedding_bag has offsets that are not in order")
 
 
-# Eager adds it to each norm before the division.
+# Eager adds this number to each norm before the division.
 _EPSILON = 1e-7
 
 

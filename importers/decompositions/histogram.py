@@ -106,7 +106,7 @@ def histogram_between_along_axes(
     """Computes `histogram_along_axes` for ascending `edges` along each axis."""
     bins = [each.shape[0] - 1 for each in edges]
     points = x.reshape(-1, len(edges))
-    # The row-major index of the bin of each point, and whether it has one.
+    # The row-major index of the bin of each point, and whether the point is in a bin.
     index = torch.zeros_like(points[:, 0], dtype=torch.int64)
     inside = torch.ones_like(index, dtype=torch.bool)
     for column, own, count in zip(points.unbind(1), edges, bins, strict=True):
@@ -144,7 +144,7 @@ def _equal_bins(values: torch.Tensor, bins: int, range: Sequence[float] | None) 
 
 
 def _hits(values: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
-    """Returns which value is in which bin, bool (values, bins)."""
+    """Returns whether each value is in each bin, bool (values, bins)."""
     values = values.unsqueeze(1)
     below = torch.lt(values, edges[1:])
     is_last = torch.eq(torch.arange(edges.shape[0] - 1), edges.shape[0] - 2)

@@ -14,7 +14,7 @@ from importers.decompositions.overloads import takes_overload
 
 
 def index_without_dimensions(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Returns 0 (i64), as `argmax` or `argmin` of no dimensions; NotImplemented for others."""
+    """Computes `argmax` or `argmin` of a 0-d tensor: 0 (i64). NotImplemented for other tensors."""
     return NotImplemented if x.dim() else torch.zeros((), dtype=torch.int64)
 
 
@@ -89,7 +89,7 @@ def take_along_dim(x: torch.Tensor, indices: torch.Tensor, dim: int | None = Non
     x, indices = (
         each.expand(*others[:dim], each.shape[dim], *others[dim:]) for each in (x, indices)
     )
-    # Eager wraps indices around, if it has a dimension.
+    # Eager wraps indices around if `dim` is given.
     return torch.gather(x, dim, torch.remainder(indices, x.shape[dim]))
 
 

@@ -123,10 +123,10 @@ def multilabel_margin_loss(
     labels = torch.where(counted, labels, 0)
     hits = torch.logical_and(torch.eq(labels.unsqueeze(2), place), counted.unsqueeze(2))
     is_label = hits.any(1)
-    # For each label and each class that is none.
+    # For each label and each class that is not a label.
     margins = 1 - scores.gather(1, labels).unsqueeze(2) + scores.unsqueeze(1)
     pairs = torch.logical_and(counted.unsqueeze(2), torch.logical_not(is_label).unsqueeze(1))
-    # Eager leaves out NaN.
+    # NaN does not count, as in eager.
     violated = torch.logical_and(pairs, torch.gt(margins, 0))
     loss = torch.where(violated, margins, 0).sum((1, 2)) / classes
     if reduction == _MEAN:

@@ -10,7 +10,7 @@ from importers.decompositions.indexing import positions_along
 
 
 def median(x: torch.Tensor) -> Any:
-    """Returns the lower median of all elements, without dimensions; NaN where one is.
+    """Returns the lower median of all elements as a 0-d tensor; NaN if an element is NaN.
 
     Without elements, it returns NaN, or NotImplemented for integers.
     """
@@ -18,7 +18,7 @@ def median(x: torch.Tensor) -> Any:
 
 
 def nanmedian(x: torch.Tensor) -> Any:
-    """Returns the lower median of all elements that are not NaN, without dimensions.
+    """Returns the lower median of all elements that are not NaN, as a 0-d tensor.
 
     Without elements, it returns NaN, or NotImplemented for integers.
     """
@@ -60,8 +60,8 @@ def mode(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """Returns the smallest of the most frequent elements along `dim`, and its last index (i64).
 
     NaN is larger than all numbers, and each NaN is a distinct value. Eager returns the last index
-    of rows of up to 16 elements, and any one of longer rows. Returns NotImplemented if a row is
-    empty.
+    for rows of up to 16 elements, and any of the indices for longer rows. Returns NotImplemented if
+    a row is empty.
     """
     if not x.dim():
         return x.clone(), torch.zeros((), dtype=torch.int64)
@@ -77,7 +77,7 @@ def mode(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     count = place - torch.cummax(torch.where(starts, place, 0), -1)[0]
     # The first element that ends the longest run.
     value = ordered.gather(-1, count.argmax(-1, keepdim=True))
-    # If the mode is NaN, no element is a number, and the index is that of the first one.
+    # If the mode is NaN, all elements are NaN, and the index is 0.
     places = torch.where(torch.eq(row, value), place, 0).amax(-1, True)
     results = (part.transpose(dim, -1) for part in (value, places))
     return tuple(part if keepdim else part.squeeze(dim) for part in results)

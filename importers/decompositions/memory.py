@@ -13,7 +13,7 @@ from importers.decompositions.overloads import takes_overload
 
 
 def empty_in_order(size: Sequence[int], stride: Sequence[int], **options: Any) -> torch.Tensor:
-    """Returns an uninitialized tensor of `size`; its strides are not those asked for."""
+    """Returns an uninitialized tensor of `size`; ignores the requested memory layout."""
     return torch.ops.aten.empty.memory_format(size, **options)
 
 
@@ -22,7 +22,7 @@ def checked_at_capture(*_args: Any, **_kwargs: Any) -> None:
 
 
 def copy_in_order(x: torch.Tensor, stride: Sequence[int]) -> torch.Tensor:
-    """Returns a copy of `x`; its strides are not those asked for."""
+    """Returns a copy of `x`; ignores the requested strides."""
     return x.clone()
 
 
@@ -39,14 +39,14 @@ def new_empty_in_order(
     dtype: torch.dtype | None = None,
     **_options: Any,
 ) -> torch.Tensor:
-    """Returns an uninitialized tensor of `size`; its strides are not those asked for."""
+    """Returns an uninitialized tensor of `size`; ignores the requested memory layout."""
     return torch.empty(size, dtype=dtype or x.dtype)
 
 
 def empty_permuted(
     size: Sequence[int], order: Sequence[int], *, dtype: torch.dtype | None = None, **_options: Any
 ) -> torch.Tensor:
-    """Returns an uninitialized tensor of `size`; its strides are not those asked for."""
+    """Returns an uninitialized tensor of `size`; ignores the requested memory layout."""
     return torch.empty(size, dtype=dtype)
 
 
@@ -99,7 +99,7 @@ def as_strided_scatter(
 
 @takes_overload
 def copied(overload: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
-    """Computes `view_copy` and its relatives by the view itself.
+    """Computes `view_copy` and similar operators by the view itself.
 
     Values in MLIR have no memory, so a view and its copy are the same.
     """
@@ -139,5 +139,5 @@ def diagonal_scatter(
 
 
 def _place_among_others(dim: int, removed: int) -> int:
-    """Returns the number of a dimension after `removed` is left out."""
+    """Returns the index of a dimension after the dimension `removed` is left out."""
     return dim - (removed < dim)

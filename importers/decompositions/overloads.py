@@ -17,6 +17,6 @@ def overload_of(operator: str) -> torch._ops.OpOverload | None:
 
 
 def takes_overload(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Marks a function that decomposes several operators, and takes the overload first."""
+    """Marks a function that decomposes several operators: its first argument is the overload."""
     function.takes_overload = True
     return function

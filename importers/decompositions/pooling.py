@@ -25,8 +25,8 @@ def avg_pool2d(
 ) -> Any:
     """Computes `aten.avg_pool2d` with windows cut to the padded input.
 
-    A window larger than the padded input needs `ceil_mode`, and is the only one along its axis. It
-    covers and counts no elements behind the padding, so a shorter window has the same result.
+    A window larger than the padded input needs `ceil_mode`, and is the only one along its axis.
+    Elements beyond the padding do not count, so a shorter window has the same result.
     Returns NotImplemented if all windows fit, and for sizes that are not known at capture.
 
     Args:
@@ -41,7 +41,7 @@ def avg_pool2d(
     if fitting == window:
         return NotImplemented
     # The default step is the length of the window. A single window needs no step, but the lowering
-    # pads the input to it.
+    # pads the input to the length of the step.
     steps = [
         side if side < asked else step
         for side, asked, step in zip(

@@ -136,7 +136,7 @@ def cauchy(
 
 
 def geometric(x: torch.Tensor, p: float, generator: torch.Generator | None = None) -> torch.Tensor:
-    """Returns numbers of the first success, of probability `p`, as `x` in shape and type."""
+    """Returns trials of the first success with probability `p`, as `x` in shape and type."""
     samples = torch.rand(x.shape, dtype=x.dtype if x.is_floating_point() else None)
     return (torch.floor(torch.log1p(-samples) * (1 / math.log1p(-p))) + 1).to(x.dtype)
 
@@ -181,7 +181,7 @@ def normal_of_numbers(
     generator: torch.Generator | None = None,
     **options: Any,
 ) -> torch.Tensor:
-    """Returns normal samples of one distribution; both parts of complex ones have the mean."""
+    """Returns normal samples; both parts of complex samples have the mean `mean`."""
     samples = torch.randn(size, **options) * std
     return samples + (complex(mean, mean) if samples.is_complex() else mean)
 

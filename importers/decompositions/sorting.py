@@ -22,7 +22,7 @@ def sort_stably(
     """
     if not _is_short(x, dim):
         if x.dtype == torch.bool:
-            # The lowering takes True for -1.
+            # The lowering orders True as -1.
             values, order = torch.ops.aten.sort.default(x.to(torch.int32), dim, descending)
             return values != 0, order
         return torch.ops.aten.sort.default(x, dim, descending)

@@ -64,7 +64,7 @@ def tracing(graph: torch.fx.Graph, table: Mapping) -> Iterator[dict]:
 
 
 def _keep_method(patcher: _Patcher, owner: type, name: str, *_: object, **__: object) -> None:
-    """Takes the place of `_Patcher.patch_method`, and changes nothing."""
+    """Replaces `_Patcher.patch_method`, and does nothing."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ _latest: _Divided | None = None
 
 
 def _divided(table: Mapping) -> _Divided:
-    """Returns the parts of a table. They are kept, because most captures use the same table."""
+    """Returns the parts of a table. Caches them, because most captures use the same table."""
     global _latest
     operators = composite_operators()
     if _latest is None or _latest.operators is not operators or _latest.table != table:
@@ -244,7 +244,7 @@ def trace(function: Callable[..., Any], values: Sequence[Any], table: Mapping) -
 
 
 def _resolved(value: Any) -> Any:
-    """Returns a tensor without the bits of a lazy conjugation or negation; other values unchanged.
+    """Resolves a lazy conjugation or negation of a tensor; returns other values unchanged.
 
     A program receives its arguments and weights already conjugated. With the bit, the trace would
     conjugate them again.

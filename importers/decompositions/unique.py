@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-# The most comparisons of elements of rows with each other.
+# The maximum number of comparisons between elements of rows.
 _MOST = 1 << 24
 
 

@@ -28,7 +28,7 @@ def replaced_methods(model: torch.nn.Module) -> Iterator[None]:
 
         for module in model.modules():
             if isinstance(module, AnchorGenerator):
-                # It would assign anchors, which already exist, to an attribute.
+                # The method would assign the anchors to the attribute that already has them.
                 exchange(module, "set_cell_anchors", lambda dtype, device: None)
             elif isinstance(module, MultiScaleRoIAlign):
                 exchange(module, "forward", functools.partial(two_stage.pool, module))

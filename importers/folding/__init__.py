@@ -135,7 +135,7 @@ def _copied(exported: torch.export.ExportedProgram) -> torch.export.ExportedProg
     """Returns a program with a copy of the graph, and the same weights."""
     module = copy.deepcopy(exported.graph_module)
     for old, new in zip(exported.graph.nodes, module.graph.nodes, strict=True):
-        # A copy of a node that has the name of a Python function, such as `input`, gets another.
+        # The copy of a node named like a Python builtin, such as `input`, gets another name.
         new.name = old.name
     with warnings.catch_warnings():
         # PyTorch causes this warning when it copies pytree specs.

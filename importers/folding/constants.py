@@ -16,7 +16,7 @@ from unmess.core.program.weights import row_major
 
 # A folded tensor has at most this many elements, or as many as the weights that it depends on.
 _MOST_ELEMENTS = 1 << 20
-# They repeat elements, which compilers do better than memory.
+# Not folded: repeating elements is cheaper in compiled code than reading a larger weight.
 _REPEATING = (torch.ops.aten.expand.default, torch.ops.aten.repeat.default)
 
 _TRANSPOSING = (
@@ -118,7 +118,7 @@ class _Folder(ConstantFolder):
         try:
             return super()._deduce_value(node)
         except Exception:
-            # The operator fails on these values: the call reports it.
+            # The operator fails on these values. Keep it: a call of the program reports the error.
             return self.unknown_value
 
     def insertable_tensor_check(self, tensor: torch.Tensor) -> bool:
@@ -132,7 +132,7 @@ class _Folder(ConstantFolder):
 
 
 class _Unpacker(_Folder):
-    """Computes what depends on packed weights, of any size, and nothing else."""
+    """Folds nodes that depend on packed weights, of any size, and no others."""
 
     def _is_small(self, node: torch.fx.Node) -> bool:
         return True

@@ -28,7 +28,7 @@ _ARITHMETIC = {
     _aten.div.Scalar: "div",
 }
 _Constants = Mapping[torch.fx.Node, tuple[str, torch.Tensor]]
-# The new weights by their names without a number.
+# The new weights, by the name before `add_constant` makes it unique.
 _Added = dict[str, list[tuple[torch.Tensor, torch.fx.Node]]]
 
 
@@ -45,7 +45,7 @@ class _Affine:
 
     @property
     def is_scale(self) -> bool:
-        """Whether it is more than a shift."""
+        """Whether any scale differs from 1."""
         return bool((self.scale != 1).any())
 
     @property
@@ -150,7 +150,10 @@ def _is_safe(old: torch.Tensor, new: torch.Tensor) -> bool:
 
 
 def _is_moderate(tensor: torch.Tensor) -> bool:
-    """Whether products with such numbers are unlikely to overflow. NaN and infinity are not."""
+    """Whether all magnitudes are at most the square root of the largest number of the dtype.
+
+    Products of such numbers rarely overflow. NaN and infinity are too large.
+    """
     return bool((tensor.abs() <= torch.finfo(tensor.dtype).max ** 0.5).all())
 
 
@@ -178,7 +181,9 @@ def _stem(name: str) -> str:
 def _chain(
     start: torch.fx.Node, constants: _Constants, axis: int, channels: int
 ) -> tuple[torch.fx.Node, _Affine] | None:
-    """Returns the last node that is a scale and shift of `start` by channel; None if there is none.
+    """Returns the last node that scales and shifts the channels of `start`, and by how much.
+
+    Returns None if there is no such node.
 
     Args:
         axis: the axis of the channels in the result of `start`.
@@ -199,7 +204,7 @@ def _chain(
         if not result.is_floating_point() or result.dim() != value.dim():
             break
         node, affine = user, following
-        # Batch norms of narrow dtypes compute in float32.
+        # A chain ends in the dtype of `start`. Batch norms of narrow dtypes compute in float32.
         if result.dtype == value.dtype:
             best = node, affine
     return best

@@ -85,7 +85,7 @@ class _Conversion(SumBuilder):
         self._module.recompile()
 
     def remainders(self) -> tuple[Remainder, ...]:
-        """Returns the operators on floating-point tensors that are left, but for conversions."""
+        """Returns the operators that still compute in floating point, except conversions."""
         found = []
         for node in self._graph.nodes:
             value = node.meta.get("val")
@@ -109,7 +109,7 @@ class _Conversion(SumBuilder):
             return "an operand is not quantized"
         return "its result is not quantized"
 
-    # Signed and unsigned integers. The integer forms take and give signed ones.
+    # Dequantize operators. The integer forms take and return signed integers.
 
     def _dequantize(self, node: Node) -> None:
         grid = grid_of(node, self._constants.value)
@@ -281,7 +281,10 @@ class _Conversion(SumBuilder):
         self._integers[node] = integers, replace(grid, axis=axis)
 
     def _pad(self, node: Node) -> None:
-        """Pads with the integer of the value, as a convolution's uneven padding in ONNX does."""
+        """Pads with the integer that represents the padding value.
+
+        The uneven padding of an ONNX convolution is such a pad.
+        """
         values = arguments_of(node)
         integers, grid = self._integers.get(values["self"], (None, None))
         if integers is None or not (grid.is_single and grid.has_eight_bits):

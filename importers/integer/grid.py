@@ -1,4 +1,4 @@
-"""The integers that stand for the values of a tensor: scale, zero point and range."""
+"""The quantization parameters of a tensor: scale, zero point, and range of the integers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEQUANTIZE = (
 
 @dataclass(frozen=True)
 class Grid:
-    """What the integers of a tensor mean: `(integer - zero_point) * scale`.
+    """The quantization parameters of a tensor: values are `(integer - zero_point) * scale`.
 
     Attributes:
         scales: one, or one for each index of `axis`.

@@ -43,8 +43,7 @@ MOVES = frozenset(
 PADS = (aten.pad.default, aten.constant_pad_nd.default)
 MAX_POOLS = (aten.max_pool1d.default, aten.max_pool2d.default)
 CONCATENATIONS = (aten.cat.default, aten.concat.default)
-# Operators whose result is bounded, and which a rescaling does on its way: its least and largest
-# value by its arguments.
+# Operators that clamp their result. The clamp becomes a part of the rescaling of sums.
 CLAMPS = frozenset(
     {
         aten.relu.default,

@@ -160,7 +160,7 @@ _define(
     _rescale,
     _rescale_shape,
 )
-# The function of an 8-bit integer that is given by its 256 values, the least integer's first.
+# A table lookup for 8-bit integers: `values` has the 256 results, that of the least integer first.
 _define("table(Tensor x, Tensor values) -> Tensor", _table, _table_shape)
 
 convolution = torch.ops.unmess.integer_convolution.default

@@ -292,7 +292,10 @@ def _rank(node: Node) -> int:
 
 
 def _is_product(grid: Grid, scales: float | list[float]) -> bool:
-    """Returns whether the scales of a bias are those of the sums, which a file has in f32."""
+    """Returns whether a bias has the scales of the sums, and the zero point 0.
+
+    Files store scales in f32, so the scales may differ by rounding.
+    """
     wanted = torch.tensor(scales, dtype=torch.float64).reshape(-1)
     given = torch.tensor(grid.scales, dtype=torch.float64)
     is_like = len(given) in (1, len(wanted)) and set(grid.zero_points) == {0}
@@ -304,7 +307,7 @@ def _check_sums(terms: int, factor: int) -> None:
 
     Args:
         terms: the number of terms, which may be dynamic.
-        factor: the largest second factor.
+        factor: the largest magnitude of the second factor of a product.
     """
     if not isinstance(terms, int) or terms * _LARGEST * factor >= 2**31:
         raise NoForm(f"its sums of {terms} products may exceed 32 bits")

@@ -1,13 +1,19 @@
 """Weights that stay packed: integers of few bits with scales, unpacked by the program itself.
 
-A format is a file with four things: the name by which a GGUF file says that a tensor has it, how
-its blocks are split into separate tensors, how these are unpacked in the program (operators of
-PyTorch on integer tensors, so that every output dialect has them), and how blocks are unpacked in
-NumPy, which is the truth for the tests.
+A format describes the packed tensors of GGUF files. Each format is a file that defines:
 
-A layout is a file that does the same for the tensors of a folder of transformers: how config.json
-names it, which tensors hold a matrix, how these become the tensors of a format, and how they are
-unpacked in NumPy.
+- the name of the tensor type in GGUF;
+- how to split blocks into separate tensors;
+- how the program unpacks these tensors, with PyTorch's operators on integer tensors, which every
+  output dialect supports;
+- how to unpack blocks in NumPy, as the reference for tests.
+
+A layout describes the packed tensors of a transformers folder. Each layout is a file that defines:
+
+- its name in config.json;
+- which tensors hold a matrix;
+- how to convert them to the tensors of a format;
+- how to unpack them in NumPy.
 """
 
 from __future__ import annotations

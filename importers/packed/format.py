@@ -14,7 +14,7 @@ Parts = Mapping[str, torch.Tensor]
 
 
 class Packing(Protocol):
-    """How the tensors of a packed matrix represent its weights."""
+    """The interface of formats: how the tensors of a packed matrix represent its weights."""
 
     @property
     def name(self) -> str:

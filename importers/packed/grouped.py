@@ -2,7 +2,7 @@
 
 GPTQ, AWQ and compressed-tensors files have such weights, in layouts of their own. Byte j of a group
 of int4 has weight j in its low bits and weight j + half a group in its high bits, as in Q4_0. A
-program has zero points only where they differ from the middle of the integers.
+program has zero points only if they differ from the middle of the range of the integers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from importers.packed.layout import PackedMatrix, adjacent
 
 @dataclass(frozen=True)
 class GroupedFormat:
-    """A format of packed weights in which each group has the same size, which may be any.
+    """A format of packed weights in groups of the same size. Any size is possible.
 
     The parts are `integers`, (rows, groups, bytes), `scales`, (rows, groups), and maybe
     `zero_points`, (rows, groups).

@@ -129,7 +129,7 @@ class PackedExperts(PackedWeight):
 
 @contextlib.contextmanager
 def unpacked_once(model: torch.nn.Module, limit: int = 1 << 30) -> Iterator[None]:
-    """Keeps the matrices that calls of the model unpack, until the `with` block ends.
+    """Caches the matrices that calls of the model unpack, inside the `with` block.
 
     Args:
         limit: bytes. If all matrices together need more, none is kept.
@@ -166,14 +166,17 @@ def packed_note(counts: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def can_hold_packed(layer: torch.nn.Module) -> bool:
-    """Returns whether there is a packed layer like this one. Subclasses may compute differently."""
+    """Returns whether a packed layer can replace this layer.
+
+    Excludes subclasses, which may compute something else.
+    """
     if type(layer) is torch.nn.Embedding:
         return layer.max_norm is None
     return type(layer) in _PACKED
 
 
 def can_hold_packed_experts(layer: torch.nn.Module) -> bool:
-    """Returns whether a layer of transformers has experts that are (columns, rows) each."""
+    """Returns whether the matrix of each expert of a transformers layer is (columns, rows)."""
     return bool(getattr(layer, "is_transposed", False))
 
 

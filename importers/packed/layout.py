@@ -32,7 +32,7 @@ class PackedMatrix:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(rows, columns), or (experts, columns, rows)."""
+        """The shape of the matrix: (rows, columns), or (experts, columns, rows)."""
         integers = self.parts["integers"]
         if integers.dim() == 3:
             return integers.shape[0], self.packing.columns(self.parts)
@@ -46,8 +46,8 @@ class Layout:
 
     Attributes:
         method: `quant_method` in config.json.
-        unsupported: returns what the `quantization_config` asks for and this layout does not
-            support, in a few words, or None.
+        unsupported: returns the option of `quantization_config` that this layout does not support,
+            in a few words, or None.
         main: the last part of the name of a tensor that each packed matrix has.
         required: further tensors that each matrix has.
         optional: tensors that it may have.

@@ -1,4 +1,4 @@
-"""Quantizes a captured model, with scales from the tensors that it computes for some batches."""
+"""Quantizes a captured model, with scales from the tensors that it computes for given batches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unmess.core.program.note import Note
 def quantized_program(
     program: CapturedProgram, batches: Iterable[tuple[tuple, dict[str, Any]]]
 ) -> CapturedProgram:
-    """Returns the program with quantize and dequantize operators around what becomes integers.
+    """Returns the program with quantize and dequantize operators around the quantized operators.
 
     Args:
         batches: the arguments and keyword arguments of each call that scales are computed from.

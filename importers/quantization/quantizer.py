@@ -1,4 +1,4 @@
-"""Says which tensors of a graph become 8-bit integers, as torchao's PT2E flow asks."""
+"""A quantizer for torchao's PT2E flow: annotates the tensors that become 8-bit integers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from importers.integer.kinds import CLAMPS, CONCATENATIONS, MAX_POOLS, MOVES
 
 aten = torch.ops.aten
 _ANNOTATION = "quantization_annotation"
-# The least scale, so that tensors that are constant have one.
+# The minimum scale, which constant tensors get.
 _EPSILON = 2.0**-12
 # Integers of any zero point, for tensors that the model computes.
 _ACTIVATION = QuantizationSpec(
@@ -111,7 +111,7 @@ class EightBits(Quantizer):
 
     def _mark(self, node: Node, specs: dict[Any, Any]) -> None:
         users = list(node.users)
-        # What a rescaling of sums does on its way: clamps, and products with a positive number.
+        # The rescaling of sums absorbs a following clamp or product with a positive number.
         fused = users[0] if len(users) == 1 and _is_fused(users[0], node) else None
         node.meta[_ANNOTATION] = QuantizationAnnotation(
             input_qspec_map=specs,

@@ -29,10 +29,10 @@ def replaced_layers(
     methods: Mapping[type, Callable[..., Any]],
     operations: Mapping[str, Callable[..., Any]],
 ) -> Iterator[None]:
-    """Replaces what the quantized layers of `model` compute, in the `with` block.
+    """Replaces the methods of the quantized layers of `model`, in the `with` block.
 
     Args:
-        prepared: by the class of a layer: returns the new `forward` of a layer.
+        prepared: by the class of a layer: a function that returns the new `forward` of a layer.
         methods: by the class of a layer: the new `forward`, whose first argument is the layer.
         operations: the same for the methods of `QFunctional`, by name.
     """

@@ -1,4 +1,4 @@
-"""The methods that all stand-ins of quantized tensors share: those that move elements."""
+"""The base class of stand-ins for quantized tensors, with the methods that move elements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unmess.core.errors.error import Error
 
 
 class QuantizedTensor(ABC):
-    """What stands for a quint8 tensor while a model is captured.
+    """A stand-in for a quint8 tensor while a model is captured.
 
     Attributes:
         elements: one element for each of the quantized tensor.

@@ -1,7 +1,7 @@
 """Known limits of models, recorded in `limits.yaml`, and models that are not built.
 
-A model that is not built is no limit of the compilers. `not_built.yaml` has these models, in the
-same form.
+A model that its source cannot build is not a limit of the compilers. Such models are in
+`not_built.yaml`, in the same form.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ class _Splitter:
     def _pair(self, node: torch.fx.Node) -> _Pair:
         """Returns the pair of a complex node; splits a node that has none at its first use."""
         if node not in self._pairs:
-            # A trace would decompose these operators to slices of `view_as_real`.
+            # Insert the nodes directly: a trace would decompose them to slices of `view_as_real`.
             self._pairs[node] = _Pair(
                 self._part(torch.ops.aten.real, node), self._part(torch.ops.aten.imag, node)
             )
@@ -176,7 +176,10 @@ class _Splitter:
 
 
 def _ignored_symbols(values: Sequence[Any]) -> AbstractContextManager:
-    """Returns a context whose sizes of data a later trace does not expect among its results."""
+    """Returns a context in which new symbols for sizes that depend on data are ignored.
+
+    A later trace would expect them among its own results.
+    """
     fake_mode = detect_fake_mode(values)
     if fake_mode is None or fake_mode.shape_env is None:
         return nullcontext()

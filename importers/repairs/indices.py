@@ -184,7 +184,7 @@ def _count_beside_masks(node: torch.fx.Node) -> int | None:
 
 
 def _with_known_counts(node: torch.fx.Node) -> Callable[..., torch.Tensor]:
-    """Returns the call of `node` with positions instead of masks."""
+    """Returns a function that calls the operator of `node` with positions instead of masks."""
     count = _count_beside_masks(node)
 
     def call(x: torch.Tensor, indices: list[torch.Tensor | None], *rest: Any) -> torch.Tensor:
@@ -245,7 +245,7 @@ class _Conversion:
         if len(shape) > 1:
             index = self._merge(dim, index)
         fake_mode = detect_fake_mode(index.meta["val"])
-        # Otherwise a later trace expects this symbol among its own results.
+        # Ignore the new symbol: a later trace would expect it among its own results.
         with fake_mode.shape_env.ignore_fresh_unbacked_symbols():
             count = fake_mode.shape_env.create_unbacked_symint()
         positions = self._insert(aten.nonzero.default, (index,), [count, 1], torch.int64)

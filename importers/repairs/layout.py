@@ -113,7 +113,7 @@ def gather_strided(graph: torch.fx.Graph) -> int:
 
 @dataclass(frozen=True)
 class _Selection:
-    """What `as_strided` selects from the memory of a tensor.
+    """The elements that a call of `as_strided` selects from the memory of a tensor.
 
     Attributes:
         owner: the node whose tensor owns the memory.
@@ -141,7 +141,7 @@ class _Selection:
 
 
 def _selection(node: torch.fx.Node) -> _Selection | None:
-    """Returns what a call of `as_strided` selects; None if it has to be left unchanged."""
+    """Returns the selection of a call of `as_strided`; None if the call must stay unchanged."""
     operand = node.args[0]
     owner = _owner(operand)
     memory = owner.meta["val"]

@@ -31,7 +31,7 @@ def use_linear_indices(graph: torch.fx.Graph) -> int:
 
 
 def _is_read_to_change(node: torch.fx.Node) -> bool:
-    """Returns whether the indices have a dynamic size more than once in the same dimension."""
+    """Returns whether several indices have a dynamic size in the same dimension."""
     shapes = [index.shape for index in _values(node) if index is not None]
     rank = max(map(len, shapes))
     padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
@@ -55,7 +55,7 @@ def _is_write_to_change(node: torch.fx.Node) -> bool:
         return False
     if len(indices) > 1 or indices[0].dim() != 1:
         return True
-    # This is the result of the rewrite, unless the value needs a broadcast.
+    # A single 1-d index is already in the rewritten form, unless the value needs a broadcast.
     written = (*indices[0].shape, *x.shape[1:])
     return value.dim() != len(written) or not all(
         statically_known_true(a == b) for a, b in zip(value.shape, written, strict=True)
@@ -78,7 +78,7 @@ def _write(
     index = indices[0] if len(indices) == 1 else _linear_index(x, indices)
     written = (*index.shape, *x.shape[len(indices) :])
     _require_fit(value.shape, written)
-    # torch-mlir broadcasts a value to at least one row, also where the index has none.
+    # torch-mlir broadcasts a value to at least one row, even if the index is empty.
     value = value.expand(written)
     if not index.dim():
         index, value = index.unsqueeze(0), value.unsqueeze(0)
@@ -92,7 +92,10 @@ def _write(
 
 
 def _require_fit(value: Sequence[int], written: Sequence[int]) -> None:
-    """Requires that a shape broadcasts to another one. A size of data is not broadcast."""
+    """Checks that the shape of a value broadcasts to the written shape.
+
+    A size that depends on data is not broadcast.
+    """
     for given, wanted in zip(reversed(value), reversed(written), strict=False):
         if not statically_known_true(given == 1) and not statically_known_true(given == wanted):
             require(

@@ -70,7 +70,7 @@ _ARITHMETIC: Mapping[Any, Callable[..., torch.Tensor]] = {
     torch.sym_not: torch.logical_not,
     torch.sym_ite: lambda flag, x, y: torch.where(flag, *_promoted(x, y)),
 }
-# Exponents of powers that are products.
+# Exponents of powers that are computed as products.
 _FEW_FACTORS = (1, 2, 3, 4)
 # torch-mlir's importer has no form for these, whatever their operands are.
 _LOGIC = frozenset({torch.sym_not, operator.and_, operator.or_, operator.xor})
@@ -172,7 +172,7 @@ def _tensor(value: Any, node: torch.fx.Node) -> torch.Tensor:
 
 
 def _wide(x: torch.Tensor) -> torch.Tensor:
-    """Returns floats as f64, which has all their values; other tensors unchanged."""
+    """Converts floats to f64, which represents them exactly; returns other tensors unchanged."""
     return x.double() if x.is_floating_point() else x
 
 
@@ -213,7 +213,7 @@ def assert_numbers(graph: torch.fx.Graph) -> int:
             with fake_mode:
                 number.meta = {**origin_of(node), "val": wide.meta["val"].to(torch.int64)}
             read = graph.call_function(aten.item.default, (number,))
-            # Otherwise a later trace expects this symbol among its own results.
+            # Ignore the new symbol: a later trace would expect it among its own results.
             with fake_mode.shape_env.ignore_fresh_unbacked_symbols():
                 value = fake_mode.shape_env.create_unbacked_symint()
             read.meta = {**origin_of(node), "val": value}

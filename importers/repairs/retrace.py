@@ -63,7 +63,7 @@ def replace_calls(
 def convert_leading_numbers(graph: torch.fx.Graph) -> int:
     """Converts numbers that are the first operand of an operator on tensors, as in 0.1 - x.
 
-    Only symbolic numbers, and those of operators with an f64 result. Returns how many there were.
+    Converts symbolic numbers, and numbers of operators with an f64 result. Returns how many.
     """
     nodes = [node for node in graph.nodes if _begins_with_a_number(node)]
     return replace_calls(graph, nodes, lambda node: _of_a_tensor(node.target))

@@ -103,7 +103,7 @@ class Entry:
 
     @property
     def by_position(self) -> dict[int, OperationCost]:
-        """The operations by position in the entry block; the first one if a loop has several."""
+        """The operations by position in the entry block; of a loop's operations, only the first."""
         return {each.position: each for each in reversed(self.operations)}
 
 
@@ -164,7 +164,7 @@ def _sizes(
 
 
 def _mark(function: ir.OpView, index: int, kinds: Iterable[str] = ("input",)) -> str | None:
-    """Returns the model's name for an argument; None if it has none of these kinds."""
+    """Returns the model's name for an argument; None if its kind is none of `kinds`."""
     if "arg_attrs" not in function.attributes:
         return None
     marks = function.attributes["arg_attrs"][index]

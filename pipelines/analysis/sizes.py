@@ -66,7 +66,7 @@ class Sizes:
     """The sizes of the tensors of one function.
 
     Attributes:
-        symbols: what each symbol stands for, by name, including symbols with a value.
+        symbols: the meaning of each symbol by name, including symbols with a value.
     """
 
     def __init__(
@@ -293,7 +293,7 @@ def indexing_maps(structured: ir.Operation) -> list[ir.AffineMap]:
 
 
 def is_structured(operation: ir.Operation) -> bool:
-    """Returns whether it is a linalg operation with indexing maps and a body."""
+    """Returns whether an operation is a linalg operation with indexing maps and a body."""
     return (
         operation.name.startswith("linalg.")
         and len(operation.regions) == 1
@@ -302,7 +302,7 @@ def is_structured(operation: ir.Operation) -> bool:
 
 
 def is_destination_style(operation: ir.Operation) -> bool:
-    """Returns whether it is in destination-passing style: its last operands become its results."""
+    """Returns whether an operation is destination-style: its last operands become its results."""
     return operation.name.startswith(("linalg.", "tm_tensor.")) and operation.name not in (
         "linalg.yield",
         "linalg.index",

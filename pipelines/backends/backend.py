@@ -155,7 +155,7 @@ def check_backend(value: object, place: str) -> Backend:
         place: where the value comes from, for messages.
 
     Raises:
-        Error: stage `usage`, if it is none.
+        Error: stage `usage`, if it is not a backend.
     """
     makes_one = isinstance(value, type) or (callable(value) and not hasattr(value, "compile"))
     try:

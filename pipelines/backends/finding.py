@@ -61,7 +61,7 @@ def find_backend(on: str) -> Backend:
 
 
 def _checked(value: object, place: str) -> Backend:
-    """Returns the backend that `value` is or makes, unless it has the name of a built-in one."""
+    """Returns `value` as a backend; raises an Error if it has the name of a built-in one."""
     backend = check_backend(value, place)
     if backend.name in BUILT_IN:
         raise Error(
@@ -79,7 +79,7 @@ def _built_in(name: str) -> Backend:
 
 
 def identity_of(backend: Backend, on: str) -> str:
-    """Returns a digest of all that decides what a backend does, as far as it is known."""
+    """Returns a digest of everything that is known to affect what a backend does."""
     if hasattr(backend, "identity"):
         return str(backend.identity())
     if match := FILE.fullmatch(on):
@@ -87,7 +87,7 @@ def identity_of(backend: Backend, on: str) -> str:
         file = Path(match[1]).expanduser().resolve()
         return hashlib.sha256(f"{file}\n".encode() + file.read_bytes()).hexdigest()
     if on not in installed():
-        # The code of a built-in one is among that of `unmess`.
+        # A built-in backend is part of `unmess`, so it needs no identity of its own.
         return ""
     distribution = installed()[on].dist
     return "" if distribution is None else f"{distribution.name} {distribution.version}"

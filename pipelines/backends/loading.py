@@ -21,7 +21,7 @@ def load(
         on: the name of a backend, or a file of one.
         target: the hardware to compile for, for backends that have a choice.
         unchecked: omit run-time checks of data. An index that is out of range then reads or writes
-            memory of others.
+            memory outside of its tensor.
 
     Raises:
         Error: stage `usage` for an unknown backend or for IR whose weights were elided; otherwise

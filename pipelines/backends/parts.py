@@ -20,8 +20,9 @@ from unmess.core.signature.signature import Signature
 class HeldState(Protocol):
     """State that a loaded program holds in memory of its own, by name.
 
-    What `load` returns may have a method `hold(state)`. It returns the `BorrowedMemory` of the
-    weights that calls read, the state as a mapping of this type or as it was, and notes.
+    The object that `Backend.load` returns may have a method `hold(state)`. It returns the
+    `BorrowedMemory` of the weights that calls read, the state (as a mapping of this type, or
+    unchanged), and notes.
     """
 
     def tensor_or_buffer(self, name: str) -> Any:

@@ -15,7 +15,7 @@ from unmess.core.signature.signature import ScalarSpec, Signature, TensorSpec
 from unmess.core.signature.torch_signature import tensor_misfit
 
 GARBAGE = "garbage output: "
-# Types of one byte with 0 or 1, which some backends have in place of bool.
+# Dtypes that some backends return instead of bool, with the values 0 and 1.
 _BYTES = (torch.int8, torch.uint8)
 
 

@@ -9,7 +9,7 @@ from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
 from unmess.core.module.module import Module
 
-# The operations around those that a backend is asked about.
+# Enclosing operations, which a backend is not asked about.
 _STRUCTURE = ("builtin.module", "func.func")
 
 

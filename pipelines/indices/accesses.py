@@ -93,7 +93,7 @@ def _below(limit: int) -> Callable[[ir.Value], ir.Value]:
 
 
 def _is_counted(access: ir.Operation, index: ir.Value, size: Size) -> bool:
-    """Returns whether an index counts a loop that has no more steps than the axis has elements."""
+    """Returns whether an index counts a loop with no more iterations than the axis has elements."""
     generic, loop = enclosing_generic(access), counted_by(index)
     if generic is not None and loop is not None:
         steps = loop_sizes(generic, loop)

@@ -255,7 +255,7 @@ def _all_steps(generic: ir.Operation) -> list[Size]:
 
 
 def _steps(generic: ir.Operation, loop: int) -> Size:
-    """Returns the number of steps of a loop."""
+    """Returns the number of iterations of a loop."""
     found: Size | None = None
     for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True):
         for axis, expression in enumerate(indexing.results):

@@ -56,7 +56,7 @@ def check_indices(module: ir.Module) -> None:
 
 
 def _drop_repeated(module: ir.Module) -> None:
-    """Erases assertions of conditions that the same block asserts before, in place."""
+    """Erases assertions whose condition the same block already asserts earlier, in place."""
     asserted: set[tuple[ir.Operation, int, ir.Value]] = set()
     for assertion in find_operations(module, lambda each: each.name == "cf.assert"):
         # Identify a block by its parent operation and its position in it.

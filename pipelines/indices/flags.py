@@ -20,7 +20,7 @@ OUT_OF_RANGE = "index out of range"
 
 
 def require_valid_index(places: ir.Value, steps: Sequence[Size]) -> None:
-    """Asserts that an axis has a valid index, unless the loops make no step.
+    """Asserts that an axis has a valid index, unless the loops have no iterations.
 
     An index out of range becomes 0, which is no valid index of an axis of size 0. IREE's host reads
     the flags at the end of a call, but tests sizes before it starts the operations that follow.
@@ -46,7 +46,7 @@ def require_everywhere(
         sizes: sizes of the loops over the elements.
         inputs: tensors, and their indexing maps.
         conditions: creates values of type i1 from an element of each tensor, in the loops' body.
-        outer: sizes of loops around these. If one makes no step, nothing is asserted, because
+        outer: sizes of loops around these. If one has no iterations, nothing is asserted, because
             eager PyTorch does not read an index then.
     """
     word = ir.IntegerType.get_signless(32)
@@ -77,7 +77,7 @@ def require_everywhere(
 
 
 def _or_empty(holds: ir.Value, steps: Sequence[Size]) -> ir.Value:
-    """Returns whether `holds` is true or a loop makes no step."""
+    """Returns whether `holds` is true or a loop has no iterations."""
     for size in steps:
         if isinstance(size, int) and size != 0:
             continue

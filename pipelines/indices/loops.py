@@ -19,7 +19,7 @@ def enclosing_generic(operation: ir.Operation) -> ir.Operation | None:
 
 
 def loop_sizes(generic: ir.Operation, loop: int) -> list[Size]:
-    """Returns the number of steps of a loop, once for each operand's axis that it indexes."""
+    """Returns the number of iterations of a loop, once for each operand's axis that it indexes."""
     return [
         size_of(operand, axis)
         for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True)

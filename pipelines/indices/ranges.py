@@ -39,8 +39,8 @@ class Ranges:
     """A function for range analysis, with counterparts of a program's values.
 
     The counterpart of a tensor represents the element at one position. That of a `linalg.generic`
-    represents one step, at that position. Operands with the identity map are read there. All other
-    readers of a tensor get a copy with the same range, because they may read another element.
+    represents one iteration, at that position. Operands with the identity map are read there. All
+    other readers of a tensor get a copy with the same range, because they may read another element.
     """
 
     def __init__(self, context: ir.Context):

@@ -316,7 +316,7 @@ def _dynamic(tensor: Tensor) -> str:
 
 
 def _initial(result: Tensor, bias: Tensor | None, axis: int) -> list[str]:
-    """Creates the sums to add to: zeros, or the bias of each index of `axis`."""
+    """Creates the initial sums: zeros, or the bias of each index of `axis`."""
     empty = f"%empty = tensor.empty({_dynamic(result)}) : {result.type}"
     if bias is None:
         return [

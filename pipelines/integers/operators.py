@@ -33,7 +33,7 @@ class Tensor:
     Attributes:
         sizes: None for dynamic ones.
         element: such as `si8`, `ui8` or `si32`.
-        type: the builtin type, with signless integers, but for unsigned ones in StableHLO.
+        type: the builtin type, with signless integers, except for unsigned ones in StableHLO.
     """
 
     sizes: tuple[int | None, ...]

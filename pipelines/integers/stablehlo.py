@@ -54,7 +54,7 @@ class _Lines(Lines):
     def with_channels(
         self, operation: str, name: str, tensor: Tensor, channels: str, of: Tensor, axis: int
     ) -> str:
-        """Combines a tensor with one element for each index of an axis, or with a single one."""
+        """Combines a tensor with a number for each index of `axis`; with one number if negative."""
         sizes = [1] * len(tensor.sizes)
         if axis >= 0:
             sizes[axis] = of.sizes[0]

@@ -14,8 +14,8 @@ class Leaf:
     """A tensor that a body reads.
 
     Attributes:
-        at: the place along each axis.
-        loops: the loop that alone indexes each axis; None for other places.
+        at: the index along each axis.
+        loops: the loop that each index equals; None for other indices.
     """
 
     def __init__(self, value: ir.Value, at: tuple[Index, ...]):
@@ -25,8 +25,8 @@ class Leaf:
         self.loops = tuple(place.loop for place in at)
 
 
-# Returns the tensor to read instead of a tensor, and where. If both are as before, the body reads
-# the tensor itself. If the result is None, it must not read the tensor.
+# Returns the tensor to read instead of a tensor, and the indices. If both are as given, the body
+# reads the tensor itself. If the result is None, it must not read the tensor.
 Resolve = Callable[[ir.Value, tuple[Index, ...]], tuple[ir.Value, tuple[Index, ...]] | None]
 
 
@@ -40,7 +40,7 @@ class Body:
             resolve: called for each tensor that no elementwise operation computes.
         """
         self._resolve = resolve
-        # An operation to hold the block until there is one for it.
+        # A placeholder that holds the block until `move_to` moves it to an operation.
         self._holder = ir.Operation.create("unmess.holder", regions=1)
         self.block = self._holder.regions[0].blocks.append()
         self.leaves: list[Leaf] = []
@@ -77,7 +77,7 @@ class Body:
 
 
 def place(index: Index) -> ir.Value:
-    """Creates the value of a place from the loops of the operation around the insertion point."""
+    """Creates the value of an index from the loops of the operation around the insertion point."""
     kind = ir.IndexType.get()
     total = _number(kind, index.number)
     for loop, factor in index.loops:

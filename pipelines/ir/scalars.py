@@ -1,7 +1,7 @@
-"""Computes one element of a tensor from elements of the tensors that it was made of.
+"""Computes one element of a tensor from elements of the tensors that it was computed from.
 
-Elementwise operations of linalg and reshapes with sizes of 1 are followed to their operands. The
-result is code for the body of another operation, which then needs no tensor in between.
+Follows elementwise operations of linalg, and reshapes with sizes of 1, to their operands. The
+result is code for the body of another operation, which then needs no intermediate tensor.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from pipelines.ir.contraction import indexing_maps
 
 @dataclass(frozen=True)
 class Index:
-    """A place along an axis: the sum of loops times factors, and a number."""
+    """An index along an axis: a number plus a sum of loops times factors."""
 
     loops: tuple[tuple[int, int], ...] = ()
     number: int = 0
 
     @classmethod
     def of_loop(cls, loop: int) -> Index:
-        """Returns the place that a loop is at."""
+        """Returns the index that equals a loop."""
         return cls(((loop, 1),))
 
     @property
     def loop(self) -> int | None:
-        """The loop that alone is the place, or None."""
+        """The loop that the index equals; None for other indices."""
         if len(self.loops) == 1 and self.loops[0][1] == 1 and not self.number:
             return self.loops[0][0]
         return None
@@ -41,7 +41,7 @@ class Index:
         return Index(tuple(sorted(loops.items())), self.number + factor * other.number)
 
 
-# Returns the element of a tensor at a place, or None if there is none.
+# Returns the element of a tensor at these indices, or None if there is none.
 Leaf = Callable[[ir.Value, tuple[Index, ...]], ir.Value | None]
 
 
@@ -54,9 +54,9 @@ def element(
     """Creates the element of a tensor, at the insertion point.
 
     Args:
-        at: where it is along each axis.
+        at: the index along each axis.
         leaf: called for tensors that are not the result of an elementwise operation.
-        index: creates the value of a place, of type `index`.
+        index: creates the value of an Index, of type `index`.
 
     Returns:
         The element; None if `leaf` returned None.

@@ -30,7 +30,7 @@ from unmess.core.program.note import Note
 from unmess.core.program.weights import BorrowedMemory
 from unmess.core.signature.signature import Signature, TensorSpec
 
-# Takes a key, and copies of tensors on the CPU. None stands for one without a dtype of PyTorch.
+# Called with a key, and copies of traced tensors on the CPU; None if PyTorch has no such dtype.
 Trace = Callable[[str, Sequence[torch.Tensor | None]], None]
 
 
@@ -184,9 +184,10 @@ class Program(dict[str, "_Function"]):
 
 
 def _sink(trace: Trace | None, transfer: Transfer) -> rt.HalModuleDebugSink | None:
-    """Returns what IREE calls with traced tensors.
+    """Returns the sink that IREE calls with traced tensors.
 
-    It must not refer to the program, which refers to it: IREE's objects in a cycle are not freed.
+    It must not refer to the program, because the program refers to it: IREE's objects in a cycle
+    are not freed.
     """
     if trace is None:
         return None

@@ -1,4 +1,4 @@
-"""Keeps IREE from fusing operations, where it would compile both together to slow code."""
+"""Keeps IREE from fusing operations that it would compile to slow code together."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Makes tensors of booleans tensors of bytes for IREE's data tiling.
+"""Converts tensors of booleans to tensors of bytes for IREE's data tiling.
 
 IREE fuses elementwise operations into the product whose result they read, and packs their other
 operands into tiles, too. For an operand of i1, it then makes invalid IR (`'linalg.pack' op expected
 padding_value has 'i8' but got: 'i1'`), because it stores booleans as bytes only after it has packed
-them. Such an operand is read from memory: an argument, a weight, a constant, or what another
-dispatch computes. If IREE computes it in the dispatch of the product, it packs the operands from
-which it is computed instead.
+them. Such an operand is read from memory: an argument, a weight, a constant, or the result of
+another dispatch. If IREE computes the operand in the dispatch of the product, it packs the operands
+of that computation instead.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pipelines.upstream.booleans import (
     values_of,
 )
 
-# Their types are those of other functions, loops and branches.
+# Operations whose types must match those of other functions, loops and branches.
 _CONTROL = ("func.", "scf.", "cf.")
 
 
@@ -78,7 +78,7 @@ def _is_converted(operation: ir.Operation) -> bool:
 
 
 def _is_fused(operation: ir.Operation, converted: Collection[ir.Operation]) -> bool:
-    """Returns whether it computes booleans elementwise, as an input of one `linalg.generic`."""
+    """Returns whether an operation computes booleans elementwise for one `linalg.generic`."""
     if not is_elementwise(operation) or not is_boolean(operation.results[0].type):
         return False
     uses = list(operation.results[0].uses)
@@ -91,7 +91,7 @@ def _is_fused(operation: ir.Operation, converted: Collection[ir.Operation]) -> b
 
 
 def _restore(generic: ir.Operation) -> None:
-    """Makes the result booleans again, which its only user reads."""
+    """Converts the result, and the argument of its only user, back to booleans."""
     result, (use,) = generic.results[0], generic.results[0].uses
     body = generic.regions[0].blocks[0]
     terminator = body.operations[len(body.operations) - 1]

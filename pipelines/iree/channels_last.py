@@ -205,7 +205,7 @@ def _has_groups(owner: ir.Operation | ir.OpView | ir.Block, name: str) -> bool:
 
 
 def _is_of_points(operation: ir.Operation) -> bool:
-    """Returns whether it is a convolution, of one group, with a window of one element."""
+    """Returns whether an operation is a convolution of one group with a window of one element."""
     if operation.name != _CONVOLUTION:
         return False
     return ir.RankedTensorType(operation.operands[1].type).shape[2:] == [1, 1]

@@ -23,8 +23,8 @@ _DIAGNOSTIC = ctypes.CFUNCTYPE(
     None, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p
 )
 ERROR = 2
-# Makes the program report the operands and results of each dispatch. The compiler takes this option
-# for a process, and not for a session.
+# Makes the program report the operands and results of each dispatch. The compiler accepts this
+# option per process, not per session.
 TRACE_DISPATCHES = "--iree-flow-trace-dispatch-tensors"
 NOT_COMPILED, REFUSED = 1, 2
 

@@ -2,7 +2,7 @@
 
 The programs that `pipelines/compiled.py` caches depend on all code of unmess that compiles, so they
 are compiled again when that code changes. Few changes affect the text that the compiler gets. If
-the text is the same, the compiler does not run, which takes nine tenths of the time.
+the text is the same, the compiler does not run. It takes nine tenths of the time.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def compiled_once(
     """Returns the VM modules of a program and of its packer, from the cache or from `compile`.
 
     Args:
-        text: the IR that the compiler gets, with locations. In the key, the folders of the project
-            and of the environment have names, so that checkouts share results.
+        text: the IR that the compiler gets, with locations. In the key, names replace the folders
+            of the project and of the environment, so that checkouts share results.
         options: all options of `iree-compile`.
         name: the name of the model, for users who list the cache.
         compile: runs the compiler. Exceptions pass, and nothing is stored then.

@@ -24,7 +24,7 @@ from pipelines.ir.tensor_ops import copied, dynamic_sizes, elementwise, sizes_of
 from pipelines.iree.barriers import behind_barrier
 from pipelines.pipeline import Step
 
-# The first operand that an operation updates in place. All that follow are updated, too.
+# The index of the first operand that an operation updates in place. It updates the rest, too.
 _UPDATED = {
     "tensor.insert": 1,
     "tensor.insert_slice": 1,
@@ -35,7 +35,8 @@ _UPDATED = {
     "scf.while": 0,
 }
 _SCANS = ("tm_tensor.scan", "tm_tensor.topk")
-# IREE's compiler evaluates constants of up to 1 MB, of 8 bytes each, and gets these right.
+# The number of elements of 8 bytes in 1 MB. IREE evaluates constants of up to this size at compile
+# time, correctly.
 _EVALUATED = 1 << 17
 # The prefixes of operations whose results are constants if their tensor operands are.
 _PURE = (

@@ -1,7 +1,8 @@
 """Lowers 3-D convolutions to sums of 2-D convolutions in NHWC.
 
-IREE has scalar code for 3-D convolutions. A window of depth 3 becomes three convolutions, each of
-all planes that one plane of the window reads, and each adds to the result of the previous one.
+IREE has scalar code for 3-D convolutions. A window of depth 3 becomes three convolutions, one for
+each plane of the window. Each reads the planes of the images that its window plane reads, and adds
+to the result of the previous convolution.
 """
 
 from __future__ import annotations

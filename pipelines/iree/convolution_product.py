@@ -1,7 +1,7 @@
 """Lowers convolutions to matrix products where IREE's code for convolutions is slow.
 
-Figures are CPU times on `iree-cpu`, NHWC convolution divided by product. They were measured on
-Zen 4, unless another CPU is named.
+Figures are ratios of CPU times on `iree-cpu`: NHWC convolution divided by product. They were
+measured on Zen 4, unless another CPU is named.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from pipelines.ir.tensor_ops import (
 )
 
 # Result widths up to this one are slow if no tile size from 2 to 8 divides them. Figures of 3×3
-# convolutions: width 11 2.5, 13 2.8, 19 1.8, 31 1.6; other widths, and 149, are below 1.
+# convolutions: 2.5 for width 11, 2.8 for 13, 1.8 for 19, 1.6 for 31; below 1 for 149 and for other
+# widths.
 _WIDEST = 64
 _DIVISORS = range(2, 9)
-# More filters than this number are slow if they are no multiple of the second one. Figures of 3×3
-# convolutions of 64 channels, relative to eager, on one thread: 136 filters 5.4, 152 6.2, 232 4.4,
-# 248 5.1, 296 23; 120 1.1, 240 1.0.
+# More filters than the first number are slow if they are no multiple of the second. Times of 3×3
+# convolutions of 64 channels on one thread, relative to eager: 5.4 for 136 filters, 6.2 for 152,
+# 4.4 for 232, 5.1 for 248, 23 for 296; but 1.1 for 120, 1.0 for 240.
 _MANY_FILTERS, _FILTERS_IN_TILE = 128, 16
 # IREE's code for a convolution reads all weights for each tile of the result. Weights of more bytes
 # than this limit do not stay in a core's L2 cache. On Cascade Lake, a 3×3 convolution of 512

@@ -75,7 +75,7 @@ def wrong_dispatch(
 
     Raises:
         Error: the target or the interpreter does not compile or run the program, or they divide it
-            into other dispatches.
+            into different dispatches.
     """
     chosen = target(name, options)
     with tempfile.TemporaryDirectory() as folder:

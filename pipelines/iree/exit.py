@@ -1,4 +1,4 @@
-"""What happens to objects of IREE when Python exits."""
+"""Frees objects of IREE in the right order when Python exits."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Rearranges packed weights once for all entry points, when a program is loaded.
 
 `packed_products.py` rearranges packed weights in each function that multiplies with them. Here, the
-rearranged tensors become weights of the program, and are kept like these. IREE could compute them
+rearranged tensors become weights of the program, and are stored like these. IREE could compute them
 in its packer, but compiling some hundred operations that run once takes as long as compiling the
 program. Lookups of single elements, such as those of an embedding that shares its weight with the
 output layer, read the rearranged tensors too. So the program needs no other copy of these weights.
@@ -87,7 +87,7 @@ class _RearrangedWeights:
         made = Rearranged("", weight.name, view, part.offsets, part.sizes, shape)
         if made not in self.rearranged:
             stem, _, last = weight.name.rpartition(".")
-            # It does not contain the name of the weight, which `unpacked_names` looks for.
+            # It must not contain the name of the weight: `unpacked_names` searches for that.
             self.rearranged[made] = replace(made, name=f"{stem}$lanes{len(self.rearranged)}.{last}")
         element = ir.RankedTensorType(value.type).element_type
         given = self._argument(entry, weight, self.rearranged[made], element)

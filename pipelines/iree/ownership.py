@@ -62,10 +62,10 @@ class _Memory:
 def file_over(tensor: torch.Tensor, *, writable: bool = False) -> rt.FileHandle:
     """Returns a file whose content is a tensor's memory.
 
-    IREE keeps a reference to the object that provides the memory. It drops it on the thread that
-    used it last, usually one of its workers, without holding the GIL. If that frees the object, the
-    process sometimes crashes. So IREE gets an object that is never freed and owns nothing. It leaks
-    some hundred bytes per file.
+    IREE keeps a reference to the object that provides the memory. It drops the reference on the
+    thread that used the memory last, usually one of its workers, without holding the GIL. If that
+    frees the object, the process sometimes crashes. So IREE gets an object that is never freed and
+    owns nothing. Each file leaks some hundred bytes.
 
     Args:
         tensor: a contiguous tensor on the CPU. The caller keeps it while the file is in use.

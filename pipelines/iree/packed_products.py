@@ -78,7 +78,7 @@ def _lanes(computed: ir.Value) -> int | None:
 
 
 def _weight_at(value: ir.Value, at: tuple[Index, ...]) -> tuple[ir.Value, tuple[Index, ...]] | None:
-    """Returns what a body reads if it reads a weight along whole axes, otherwise None."""
+    """Returns the weight and the indices if a body reads it along whole axes, otherwise None."""
     is_sliced = all(place.loop is not None or not place.loops for place in at)
     return (value, at) if is_sliced and _is_weight(value) else None
 
@@ -175,7 +175,7 @@ def _rewrite(product: ir.Operation) -> None:
 
 
 def _split_last(first: int) -> list[list[int]]:
-    """Returns the groups of axes for the last axis of 1 or 2 in two parts."""
+    """Returns the reassociation that splits the last axis, `first`, into two."""
     return [*([axis] for axis in range(first)), [first, first + 1]]
 
 
@@ -203,7 +203,7 @@ def _in_lanes(leaf: Leaf, lanes: int) -> ir.Value:
     kind = ir.RankedTensorType(value.type)
     rows, *inner = kind.shape
     array = ir.DenseI64ArrayAttr.get
-    # IREE would fold a transposition into the product, and does not do so with a pack.
+    # IREE would fold a transposition into the product. It does not fold a pack.
     return build_op(
         "linalg.pack",
         ir.RankedTensorType.get([rows // lanes, *inner, lanes], kind.element_type),

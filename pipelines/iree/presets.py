@@ -137,7 +137,7 @@ def _is_convolution(operation) -> bool:
 
 
 def _is_of_known_images(operation) -> bool:
-    """Returns whether it is a 1-D or 2-D convolution of images whose size is static.
+    """Returns whether an operation is a 1-D or 2-D convolution of images of static size.
 
     The number of images may be dynamic.
     """

@@ -1,8 +1,8 @@
-"""Keeps all results of sorts for IREE, and the slices that are sorted.
+"""Makes IREE store all results of sorts, and the slices that are sorted.
 
 If a program uses the indices of a sort and not the values, as `argsort` does, IREE sorts the values
-in memory on the stack. Then it does not compile sorts of dynamic sizes or of more than 32 KiB. IREE
-does not compile a sort of a slice in the dispatch of the sort either.
+in memory on the stack. It then does not compile sorts of dynamic sizes or of more than 32 KiB. IREE
+also does not compile a slice in the dispatch of its sort.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape", "tensor.cast")
 
 
 def keep_sorted_values(module: ir.Module) -> None:
-    """Uses each unused result of `tm_tensor.sort` in a barrier. Changes the IR in place.
+    """Puts a barrier behind each unused result of `tm_tensor.sort`. Changes the IR in place.
 
-    If a sort has a slice, a barrier is before each of its operands.
+    If an operand is a slice, puts a barrier before each operand of the sort.
     """
     with module.context:
         for sort in find_operations(module, lambda each: each.name == "tm_tensor.sort"):
@@ -35,7 +35,7 @@ def keep_sorted_values(module: ir.Module) -> None:
 
 
 def _is_slice(value: ir.Value) -> bool:
-    """Returns whether a tensor is a slice, or one in another shape."""
+    """Returns whether a tensor is a slice, or a reshaped slice."""
     while not isinstance(value.owner, ir.Block):
         operation = value.owner.operation
         if operation.name == "tensor.extract_slice":

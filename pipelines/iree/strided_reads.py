@@ -90,9 +90,9 @@ def _places_in_source(view: ir.Operation, places: Sequence[Size]) -> list[Size]:
 
 
 def _long_axes(reshape: ir.Operation) -> list[list[int]]:
-    """Returns, for each axis of the side with fewer axes, the others' axes of sizes other than 1.
+    """Returns, for each group of axes of a reshape, those axes whose size is not 1.
 
-    A size that is dynamic counts as other than 1.
+    The groups are of the side with more axes. A dynamic size counts as not 1.
     """
     value = reshape.results[0] if reshape.name == "tensor.expand_shape" else reshape.operands[0]
     shape = ir.RankedTensorType(value.type).shape

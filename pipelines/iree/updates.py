@@ -83,7 +83,7 @@ def _is_needed(value: ir.Value, update: ir.Operation) -> bool:
 
 
 def is_on_host(operation: ir.Operation) -> bool:
-    """Returns whether an operation is not inside of another one, except for control flow."""
+    """Returns whether an operation is directly in a function, or only inside of control flow."""
     parent = operation.parent.operation
     while parent.name.startswith("scf."):
         parent = parent.parent.operation

@@ -95,7 +95,7 @@ def for_iree(module: Module, target: Target) -> tuple[Module, tuple[Rearranged, 
     Changes the IR in place.
 
     Returns:
-        The module that the compiler takes, and the arguments of it that are rearranged weights.
+        The module that the compiler takes, and the rearranged weights among its arguments.
     """
     if not target.is_cpu:
         return module, ()
@@ -103,7 +103,7 @@ def for_iree(module: Module, target: Target) -> tuple[Module, tuple[Rearranged, 
     module.ir.context.allow_unregistered_dialects = True
     INLINE_FLOAT8_CASTS.apply(module.ir)
     MULTIPLY_PACKED.apply(module.ir)
-    # The interpreter, which runs the dispatches of a traced program, does not support this one.
+    # A traced program also runs on the interpreter, which does not support dispatches of loops.
     if TRACE_DISPATCHES not in target.options:
         DISPATCH_LOOPS.apply(module.ir)
     return extract_rearranged_weights(module)
@@ -154,6 +154,6 @@ def program_key(module: Module, runner: str, target: Target) -> str | None:
 
 
 def _weights(module: Module) -> dict[str, torch.Tensor]:
-    """Returns the weights of a program, without rearranged ones, which are made of them."""
+    """Returns the weights of a program, without rearranged ones, which are computed from them."""
     names = {a.name for s in module.entries.values() for a in s.of_kind("weight")}
     return {name: tensor for name, tensor in module.weights.items() if name in names}

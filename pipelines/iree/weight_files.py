@@ -1,9 +1,9 @@
 """Files of weights that IREE maps into memory: processes share their pages without a copy.
 
 Code on the CPU reads weights in place, but only from addresses that are multiples of 64 bytes. In a
-safetensors file they hardly ever are, because its header has any length. So the weights are written
-again, aligned, to IREE's parameter archive (`.irpa`), which stores names and bytes; the program
-knows their types.
+safetensors file, weights are hardly ever aligned so, because the header may have any length. So the
+weights are written again, aligned, to IREE's parameter archive (`.irpa`). It stores names and
+bytes; the program knows their types.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Lowers conversions from and to 8-bit floats to integer arithmetic.
 
-LLVM has no such types. IREE converts them from and to f32 only, and has numbers in place of NaN.
+LLVM has no such types. IREE converts them only from and to f32, and returns numbers instead of NaN.
 """
 
 from __future__ import annotations

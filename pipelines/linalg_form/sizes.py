@@ -145,7 +145,7 @@ def _set_types(function: ir.OpView, signature: Signature) -> None:
         if new == old:
             continue
         with ir.InsertionPoint.at_block_begin(block):
-            # Created with the old type, so that all users are replaced by the cast but itself.
+            # Its result has the old type, so that it can replace the argument for all other users.
             cast = ir.Operation.create("tensor.cast", [old], [argument])
         argument.replace_all_uses_except(cast.result, cast)
         argument.set_type(new)

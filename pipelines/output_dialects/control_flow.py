@@ -1,7 +1,7 @@
 """Lowers loops and branches to TOSA and StableHLO, which torch-mlir does not do.
 
-This happens before all other operators are lowered. Their operands, results and regions then have
-builtin tensors at their borders, and torch-mlir lowers the operators in between.
+This happens before all other operators are lowered. Loops and branches then take, yield and return
+builtin tensors, and torch-mlir lowers the operators in between.
 """
 
 from __future__ import annotations

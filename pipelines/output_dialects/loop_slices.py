@@ -123,7 +123,7 @@ class _Rewriter:
         return self._loop.operands[ir.BlockArgument(value).arg_number + 1]
 
     def _place(self, index: ir.Value) -> ir.Value:
-        """Creates the row number (index)."""
+        """Creates the row number, of type `index`."""
         number = build_op("torch_c.to_i64", "i64", self._body.arguments[0])
         number = build_op("arith.index_cast", "index", number)
         first = self._first_row(index)
@@ -134,7 +134,7 @@ class _Rewriter:
         return build_op("arith.addi", kind, number, offset)
 
     def _first_row(self, value: ir.Value) -> int | None:
-        """Returns the row number in the first round, if it then increases by one."""
+        """Returns the row number in the first iteration, if each iteration increases it by one."""
         if value == self._counted.counter:
             return self._counted.start
         owner = None if isinstance(value.owner, ir.Block) else value.owner.operation

@@ -30,7 +30,7 @@ SUMS = ("torch.aten.add.Scalar", "torch.aten.add.Tensor")
 
 @dataclass(frozen=True)
 class CountedLoop:
-    """A `torch.prim.Loop` that only its trip count ends, with a state that counts its rounds.
+    """A `torch.prim.Loop` that only its trip count ends, with a state that counts iterations.
 
     Attributes:
         loop: the operation.
@@ -59,7 +59,7 @@ class CountedLoop:
 
     @property
     def body(self) -> ir.Block:
-        """The block of the loop. Its first argument is the number of the round."""
+        """The block of the loop. Its first argument is the number of the iteration."""
         return self.loop.regions[0].blocks[0]
 
     @property

@@ -49,7 +49,7 @@ def _keep_nan_last(comparison: ir.Operation) -> None:
 
 
 def _decides_place(comparison: ir.Operation, generic: ir.Operation) -> bool:
-    """Returns whether it compares an element with the current extreme, and selects an integer."""
+    """Returns whether a comparison of an element with the current extreme selects an integer."""
     body, extreme = generic.regions[0].blocks[0], comparison.operands[1]
     if _predicate(comparison) not in (arith.CmpFPredicate.OGT, arith.CmpFPredicate.OLT):
         return False
@@ -91,7 +91,7 @@ def order_nan_at_stablehlo(module: ir.Module) -> None:
 
 
 def _compares_extremes(operation: ir.Operation) -> bool:
-    """Returns whether it compares floats in the body of a reduction with several results."""
+    """Returns whether an operation compares floats in a reduction with several results."""
     if operation.name != _COMPARE or operation.parent.operation.name not in _REDUCTIONS:
         return False
     element = ir.RankedTensorType(operation.operands[0].type).element_type

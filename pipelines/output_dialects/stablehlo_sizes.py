@@ -1,4 +1,4 @@
-"""Sizes in StableHLO: static ones, the guarantee about dynamic ones, reshapes to computed ones.
+"""Refines static sizes in StableHLO, marks broadcasts of dynamic ones, and decomposes reshapes.
 
 A broadcast of a dynamic size may stretch it (1 to n) or keep it. Lowerings to linalg, also in IREE,
 support both, but not a choice at run time. In captured programs, no dynamic size is 1 where another
@@ -17,7 +17,7 @@ from pipelines.output_dialects.strict_sizes import NOTED
 def refine_sizes(module: ir.Module) -> None:
     """Propagates static sizes from operands to results, in each entry function.
 
-    The pass changes only one function: that of the module, or of several the one called `main`.
+    The upstream pass changes only one function: the only one of a module, or the one called `main`.
     """
     refine = PassManager.parse("builtin.module(stablehlo-refine-shapes)", module.context)
     entries = [
@@ -42,7 +42,7 @@ def refine_sizes(module: ir.Module) -> None:
 
 
 def annotate_broadcasts(module: ir.Module) -> None:
-    """Marks each broadcast in such functions as keeping its operand's dynamic sizes."""
+    """Marks broadcasts as keeping dynamic sizes, in functions that `note_strict_sizes` marked."""
     with module.context:
         for function in module.body.operations:
             if NOTED in function.attributes:

@@ -33,9 +33,9 @@ def _is_dynamic(operation: ir.Operation) -> bool:
 
 
 def remove_dynamic_broadcasts(module: ir.Module) -> None:
-    """Replaces the larger of equal sizes, and branches that copy, in functions that were noted.
+    """Replaces the larger of equal sizes, and branches that copy, in marked functions.
 
-    Removes the note.
+    Removes the marks.
     """
     with module.context:
         for function in module.body.operations:
@@ -55,7 +55,7 @@ def _is_larger_size(operation: ir.Operation) -> bool:
 
 
 def _is_broadcast(operation: ir.Operation) -> bool:
-    """Returns whether it is a branch on a size that copies what the other branch returns."""
+    """Returns whether an operation branches on a size, either to copy a tensor or to return it."""
     if operation.name != "scf.if" or len(operation.results) != 1:
         return False
     comparison = maker_of(operation.operands[0], "arith.cmpi")

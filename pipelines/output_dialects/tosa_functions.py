@@ -43,7 +43,7 @@ def _expm1(x: TorchTensor) -> TorchTensor:
     power = x.unary("exp")
     value = power - 1.0
     corrected = value * (x / power.unary("log"))
-    # Elsewhere, the logarithm may be infinite, and the difference loses few digits.
+    # Outside of (-1, 1), the logarithm may be infinite, and the difference loses few digits.
     near = x.compare("gt", -1.0).where(x.compare("lt", 1.0).where(corrected, value), value)
     return power.compare("eq", 1.0).where(x, near)
 

@@ -105,7 +105,7 @@ def _check(operation: ir.Operation) -> None:
 
 
 def _drops_bits(operation: ir.Operation) -> bool:
-    """Returns whether it converts integers, to the same bits or the lowest ones."""
+    """Returns whether an operation converts integers: it keeps their bits, or the lowest ones."""
     return operation.name == _CONVERSION and not is_float(operation.operands[0].type)
 
 

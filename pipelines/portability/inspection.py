@@ -177,7 +177,7 @@ class _Survey:
             self._attributes.update(f"{name} {key}" for key in operation.attributes)
 
     def _carried(self, operation: ir.Operation) -> Iterator[tuple[str, str]]:
-        """Yields the unknown types of its values, and the unknown parts of its attributes."""
+        """Yields unknown types of an operation's values, and unknown parts of its attributes."""
         values = [
             *operation.operands,
             *operation.results,
@@ -197,7 +197,7 @@ class _Survey:
                 yield "attribute name", part
 
     def _is_foreign(self, key: str) -> bool:
-        """Returns whether it is an unknown dialect's attribute name, such as `llvm.noalias`."""
+        """Returns whether a key is an unknown dialect's attribute name, such as `llvm.noalias`."""
         return "." in key and not self._is_known(key.split(".")[0])
 
     def _is_known(self, dialect: str) -> bool:
@@ -211,7 +211,7 @@ class _Survey:
 
 
 def _spelled(part: ir.OpaqueAttr | ir.OpaqueType) -> str:
-    """Returns its name without parameters, such as `torch.vtensor` for tensors of any shape."""
+    """Returns the name without parameters, such as `torch.vtensor` for tensors of any shape."""
     spelled = re.match(r"[\w.]+", f"{part.dialect_namespace}.{part.data}")[0]
     return spelled.removeprefix(_SET_ASIDE)
 

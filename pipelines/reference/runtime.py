@@ -1,4 +1,4 @@
-"""Loads `runtime.mlir`, once per process. It calls compiled programs and has what they call."""
+"""Loads `runtime.mlir`, once per process. It calls programs, and has functions that they call."""
 
 from __future__ import annotations
 

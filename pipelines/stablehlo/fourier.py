@@ -1,4 +1,4 @@
-"""Lowers `stablehlo.fft` to matrix products, which `stablehlo-legalize-to-linalg` does not lower.
+"""Lowers `stablehlo.fft`, which `stablehlo-legalize-to-linalg` does not lower, to matrix products.
 
 A transform of n = n1 * n2 elements is n2 transforms of n1 elements, a product with the twiddle
 factors, and n1 transforms of n2 elements (Cooley and Tukey). Short transforms, and those of a prime
@@ -161,8 +161,8 @@ def _roots(x: _Complex, shape: list[int], length: int, sign: int) -> _Complex:
 def _extended(x: _Complex, axis: int, length: int) -> _Complex:
     """Extends half of the spectrum of real numbers to the whole length.
 
-    The other half would be the conjugate, mirrored. Zeros give the same real part after the inverse
-    transform, if the elements that have a mirrored one are doubled.
+    The other half is the mirrored conjugate. Zeros in its place give the same real part after the
+    inverse transform, if each element that has a mirror image is doubled.
     """
     factors = [2.0] * x.shape[axis]
     factors[0] = 1.0

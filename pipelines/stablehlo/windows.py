@@ -65,7 +65,7 @@ def _lowered(operation: ir.Operation) -> list[ir.Value] | None:
     sizes = [_result_size(operation, inputs[0], axis, about) for axis, about in enumerate(axes)]
     outputs = [copied("linalg.fill", sizes, number) for number in start]
 
-    # One parallel loop for each axis, then a reduction for each axis along which windows are long.
+    # One parallel loop for each axis, then a reduction for each axis with windows longer than 1.
     long = [axis for axis, about in enumerate(axes) if about.length > 1]
     places = list(range(len(axes)))
     read = [ir.AffineExpr.get_dim(axis) * about.stride for axis, about in enumerate(axes)]

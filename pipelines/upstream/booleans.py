@@ -70,7 +70,7 @@ def values_of(operation: ir.Operation) -> list[ir.Value]:
 
 
 def is_boolean(type: ir.Type) -> bool:
-    """Returns whether it is a ranked tensor of i1."""
+    """Returns whether a type is a ranked tensor of i1."""
     return isinstance(type, ir.RankedTensorType) and _is_bit(type.element_type)
 
 

@@ -6,8 +6,8 @@ from longest_first import longest_first
 from pipelines.reference import pipeline
 from pipelines.reference.schedules.machine import MACHINES, host_machine
 
-# The host also runs schedules for shorter vectors. This includes NEON's schedule, in the host's own
-# instructions.
+# The host also runs schedules for shorter vectors. This includes NEON's schedule, compiled to the
+# host's own instructions.
 HERE = [
     name
     for name, machine in MACHINES.items()

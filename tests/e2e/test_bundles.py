@@ -243,7 +243,8 @@ def test_equal_state_has_memory_of_its_own(tmp_path):
     unmess.package(programs, tmp_path / "b", on="iree-cpu")
     run = unmess.bundle.load(tmp_path / "b")
     run.clear(x.numpy())
-    # `write` updates `first` in place, whose zeros IREE returned in one buffer with `second`.
+    # IREE returned the zeros of `first` and `second` in one buffer. `write` updates `first` in
+    # place.
     assert run.write(x.numpy()).tolist() == [0, 5, 5, 0]
     assert run.state["second"].tolist() == [0, 0, 0, 0]
     assert run.state["first"].tolist() == [0, 5, 5, 0]
@@ -263,7 +264,7 @@ def test_state_stays_on_a_device_with_memory_of_its_own(tmp_path, skip_without):
 
 
 def anonymous() -> int:
-    """Returns the bytes of anonymous memory of this process, which no file backs."""
+    """Returns the bytes of this process's anonymous memory: the memory that no file backs."""
     lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
     return int(next(line.split()[1] for line in lines if line.startswith("Anonymous:"))) << 10
 

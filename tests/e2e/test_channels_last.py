@@ -242,7 +242,7 @@ def test_convolutions_of_lines(is_dynamic):
 
 
 def test_convolutions_of_an_argument():
-    """Images that only convolutions read: unpadded, strided, and with many odd filters."""
+    """Only convolutions read the argument: unpadded ones, strided ones, and one of 136 filters."""
     torch.manual_seed(0)
     layers = [
         nn.Conv2d(6, 8, 1, 2, bias=False),

@@ -107,7 +107,7 @@ def unmess(unmess_command):
 
 
 def line_of(text):
-    """Returns the number of the line of MODELS that is `text`."""
+    """Returns the line number of `text` in MODELS."""
     return next(n for n, line in enumerate(MODELS.splitlines(), 1) if line.strip() == text)
 
 
@@ -303,7 +303,7 @@ def wait_until(condition, seconds=120):
 
 
 def is_gone(pid):
-    """Returns whether a process has ended. A process that nobody has waited for is a zombie."""
+    """Returns whether a process has ended. It is a zombie until its parent waits for it."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0] == "Z"

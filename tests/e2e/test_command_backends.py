@@ -207,7 +207,7 @@ def test_compiled_files_are_cached_by_weights_that_the_compiler_reads(describe, 
     file = Path(describe(weights="external"))
     text = file.read_text()
     programs = [unmess.capture(Layer().eval(), (torch.ones(3, 4),)) for _ in range(2)]
-    # With the IR alone, both have the same key.
+    # The weights are outside of the IR. A command that gets only the IR has the same key for both.
     with torch.no_grad():
         programs[1].eager.weight += 1
     for program in programs:
@@ -435,7 +435,7 @@ def test_upstream_mlir_has_a_version():
 
 
 def page_files(folder):
-    """Writes the files of docs/backends.md: blocks that begin with a comment of a file name."""
+    """Writes the code blocks of docs/backends.md that begin with a file name in a comment."""
     text = (Path(__file__).parents[2] / "docs/backends.md").read_text()
     for block in re.findall(r"```(?:python|toml)\n(# (?:\S+)\n.*?)```", text, re.DOTALL):
         (folder / block.split("\n")[0].removeprefix("# ")).write_text(block)

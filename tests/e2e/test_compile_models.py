@@ -5,7 +5,7 @@ from argparse import Namespace
 
 import pytest
 
-# Inductor imports it, which fails if another test has imported distutils before.
+# Inductor imports setuptools. That fails if another test has already imported distutils.
 import setuptools  # noqa: F401
 import torch
 from torch._inductor import config as inductor_config

@@ -49,7 +49,7 @@ def of_two(name, constant, other, tensors):
 
 
 def calls(name):
-    """Calls of operators with the constant `name`, for those that eager takes."""
+    """Yields calls of operators with the constant `name`. Eager does not accept all of them."""
     for operator in UNARY.split():
         yield functools.partial(unary, operator, name)
     for operator, number in itertools.product(BINARY.split(), NUMBERS):

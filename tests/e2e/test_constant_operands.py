@@ -66,7 +66,7 @@ def median_of_ones(x, i):
 
 
 def largest_of_ones(x, i):
-    # All indices are right.
+    # Only the values: all elements are equal, so any indices are right.
     return (torch.ones_like(x).topk(2)[0],)
 
 

@@ -47,7 +47,7 @@ pytree.register_pytree_node(
 
 
 class Irregular(tuple):
-    """A tuple whose own methods raise, such as `len` of the representations of e3nn."""
+    """A tuple whose methods raise, as `__len__` of e3nn's representations does."""
 
     def __len__(self):
         raise NotImplementedError

@@ -140,7 +140,7 @@ def test_a_branch_fixed_by_the_example_is_checked_at_run():
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
 def test_numbers_of_narrow_floats(dtype, runner):
-    """IREE has no numbers of these types outside of tensors."""
+    """IREE has no scalars of these types, only tensors."""
     function = lambda x: (x[0].item(), x * x[1].item())  # noqa: E731
     run = unmess.load(unmess.capture(function, (torch.ones(2, dtype=dtype),)), on=runner)
     x = torch.tensor([-8.5, 0.1], dtype=dtype)

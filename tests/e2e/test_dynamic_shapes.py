@@ -149,7 +149,7 @@ def test_a_reshape_with_an_inferred_size(name, runner):
         assert "internal" not in str(problem.value)
 
 
-# For a view without elements, torch-mlir divides by their number, and crashes.
+# torch-mlir divides by the number of elements of a view, and crashes if there are none.
 WITHOUT_ELEMENTS = {
     "created": lambda x: x.new_empty((0, x.shape[2], 2)).reshape(0, x.shape[2] * 2),
     "a part": lambda x: x[:0].reshape(-1, x.shape[2] * x.shape[3], 1),

@@ -9,7 +9,7 @@ from torch import nn
 import unmess
 
 SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 1e-45, -1e-40, 3.4e38, -3.4e38]
-# Around the arguments where exp has its largest finite, smallest normal and smallest result.
+# Just below and above the arguments at which exp overflows, becomes subnormal, and becomes 0.
 BOUNDS = [88.72, 88.73, -87.3, -87.4, -103.9, -104.1]
 
 
@@ -91,7 +91,7 @@ def test_narrow_types_are_rounded_once(dtype):
 def test_powers_match_eager(runner):
     x = torch.cat([torch.linspace(-3, 3, 1001), torch.linspace(3, 90, 500), torch.tensor(SPECIAL)])
     if runner == "iree-cpu":
-        # IREE takes subnormal numbers for zeros.
+        # IREE treats subnormal numbers as zeros.
         x = x[(x == 0) | ~(x.abs() < torch.finfo(x.dtype).tiny)]
     run = unmess.load(unmess.capture(Powers(), (x,)), on=runner)
     for result, eager in zip(run(x), Powers()(x), strict=True):

@@ -14,7 +14,7 @@ ARITHMETIC = ("add", "sub", "mul", "div", "sqrt", "rsqrt")
 
 
 def random_norms(model):
-    """Gives batch norms statistics and weights that are no identity."""
+    """Gives batch norms random statistics and weights, so that none is the identity."""
     torch.manual_seed(1)
     for module in model.modules():
         if isinstance(module, nn.modules.batchnorm._BatchNorm):
@@ -124,7 +124,7 @@ TENSORS = ["0.weight", "1.running_var", "1.weight", "1.bias"]
 
 
 class Extreme(nn.Module):
-    """Layers side by side, each with one of the values in one of the tensors."""
+    """One layer for each pair of a tensor and a value: a part of the tensor has this value."""
 
     def __init__(self):
         super().__init__()

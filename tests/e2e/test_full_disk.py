@@ -18,7 +18,7 @@ def network(width):
 
 
 def files_in(folder):
-    """Returns the content of each file, but for the bytecode that Python writes beside a model."""
+    """Returns the content of each file, except the bytecode that Python writes beside a model."""
     files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
     return {path: path.read_bytes() for path in files}
 

@@ -1,4 +1,4 @@
-"""Texts that are generated together are those that `generate` writes after each prompt alone."""
+"""Texts generated together equal the texts that `generate` writes for each prompt alone."""
 
 import functools
 import itertools
@@ -200,7 +200,8 @@ def test_prompts_are_read_in_chunks(monkeypatch):
     monkeypatch.setattr(generator, "prompt_chunk", 5)
     expected = [text(alone(model, prompt)) for prompt in prompts[:3]]
     assert list(generator.texts(prompts[:3], NEW_TOKENS)) == expected
-    # The last token is read alone. So are all new tokens but the last one, which is not read.
+    # The longest prompt has 11 tokens, and its last token is read alone. So is each new token,
+    # except the last one, which is not read.
     assert generator.run.tokens == [5, 5, 1] + [1] * (NEW_TOKENS - 1)
 
 

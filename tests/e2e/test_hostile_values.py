@@ -36,7 +36,7 @@ CASES: dict[str, Case] = {}
 
 
 def case(name, function, example, *calls, unchecked=False):
-    """Adds a case. Each call is a tuple of arguments. Eager wrongly accepts `unchecked` ones."""
+    """Adds a case. Each call is a tuple of arguments. If `unchecked`, eager accepts bad values."""
     CASES[name] = Case(function, example, calls, unchecked)
 
 

@@ -384,7 +384,7 @@ def test_raises_where_eager_does(runner, tmp_path):
 
 @functools.cache
 def functions_of_a_single_row():
-    # These use more rows than one, or weights of their own.
+    # These functions need several rows, or have weights of their own.
     larger = (embedding, embedding_bag, computed, nll_loss)
     functions = [each for each in FUNCTIONS if each not in larger]
     x, valid = torch.randn(1, COLUMNS), torch.tensor([0, 0])
@@ -393,14 +393,14 @@ def functions_of_a_single_row():
 
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
 def test_indices_of_a_single_row_are_checked(runner):
-    """torch-mlir drops the indices of a dimension of size 1: only one element could be meant."""
+    """torch-mlir drops the indices of a dimension of size 1, since only one element is valid."""
     functions, x, valid, program = functions_of_a_single_row()
     expect_eagers_answers(functions, unmess.load(program, on=runner), x, valid)
 
 
 @functools.cache
 def captured_together(functions, rows):
-    """Returns a program for each function, with `rows` as the dynamic shape of its argument x."""
+    """Returns the functions as one combined program. `rows` is the dynamic first size of each x."""
     shapes = None if rows is None else ({0: rows}, None)
     programs = {
         f.__name__: unmess.capture(f, (X, torch.tensor([0, 0])), dynamic_shapes=shapes)
@@ -541,7 +541,7 @@ def test_indices_of_views_with_strides(dynamic):
 
 @pytest.mark.parametrize("function", [torch.argsort, lambda x: x.sort(descending=True).indices])
 def test_places_of_a_long_sort(function):
-    """IREE sorts values that are not used on the stack, which has 32 KiB."""
+    """If only the indices are used, IREE sorts the values on the stack, which has 32 KiB."""
     x = torch.randperm(10_000).float()
     run = unmess.load(unmess.capture(function, (x,)), on="iree-cpu")
     assert torch.equal(run(x), function(x))

@@ -83,7 +83,7 @@ def test_result_equals_pytorch_exactly(integers, dialect, runner):
 
 
 def test_integers_are_within_few_steps_of_the_quantized_model(layers, integers):
-    """Each operator is within one step, and errors of one step spread through further ones."""
+    """Each operator is at most one step off. Such errors propagate through later operators."""
     x = layers.args[0]
     for found, expected in zip(integers.eager(x), layers.eager(x), strict=True):
         step = (expected.max() - expected.min()) / 255
@@ -176,7 +176,7 @@ def test_clamps_apply_from_the_inside_out():
 
 
 def test_layers_of_eager_mode_quantization():
-    """Such a layer is within one step, and errors of one step spread through further layers."""
+    """Each layer is at most one step off. Such errors propagate through later layers."""
     torch.manual_seed(0)
     layers = torch.ao.nn.quantized
     wrapped = torch.ao.quantization.QuantWrapper(

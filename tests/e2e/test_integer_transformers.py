@@ -84,7 +84,7 @@ def test_only_layers_without_an_integer_form_stay_in_floating_point(make):
 @pytest.mark.parametrize("make", [vision_transformer, bert])
 @pytest.mark.parametrize("dialect, runner", ROUTES)
 def test_result_equals_pytorch(make, dialect, runner):
-    """A softmax that differs in its last bit may change an integer; the seed has no such case."""
+    """A softmax that differs in its last bit may change an integer. With this seed, none does."""
     _, integers = programs(make)
     run = unmess.load(unmess.lower(integers, to=dialect), on=runner)
     found, expected = (result_of(f, integers.kwargs) for f in (run, integers.eager))

@@ -63,7 +63,7 @@ def test_fixed_sizes(sizes):
 
 
 class Products(nn.Module):
-    """Two inputs whose sizes are multiples of one symbol."""
+    """Two inputs. The size of the first one is a multiple of a symbol."""
 
     def forward(self, x, y):
         return x.reshape(-1, 2).sum(1), torch.cat([x, y])
@@ -107,7 +107,7 @@ def test_sizes_of_a_file(unmess_command, tmp_path, stage):
     assert done.returncode == 0, done.stderr
     model, args = attention(n=16, m=4)
     torch.testing.assert_close(unmess.load(fixed)(*args), model(*args))
-    # Code of the dynamic file is never used for the fixed one, and the other way round.
+    # Compiled code of the dynamic file is never used for the fixed one, nor vice versa.
     module = unmess.lower(unmess.capture(file, attention()[1]), sizes={"n": 7, "m": 3})
     torch.testing.assert_close(unmess.load(module)(*attention()[1]), model(*attention()[1]))
     assert unmess.check(module.program, on="reference", calls=0).ok

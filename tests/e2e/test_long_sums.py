@@ -5,7 +5,7 @@ import torch
 
 import unmess
 
-# A prime number of rows fills no blocks.
+# The number of rows is prime, so the last block is never full.
 ROWS, COLUMNS, IMAGE = 100_003, 3, (2, 2, 120, 120)
 
 

@@ -132,7 +132,7 @@ def captured_with_values():
 
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
 def test_as_many_values_as_indices(runner):
-    """Writing another number of values is an error, also if both depend on data."""
+    """Writing more or fewer values is an error, even if both numbers depend on data."""
     x, three = FOUR, THREE
     run = unmess.load(captured_with_values(), on=runner)
     for function in OF_MANY_VALUES:
@@ -168,7 +168,7 @@ def captured_with_masks():
 def test_masks_beside_other_indices(runner):
     x = SQUARE
     run = unmess.load(captured_with_masks(), on=runner)
-    for mask in (TWO, ONE):  # The one place of the second mask is broadcast.
+    for mask in (TWO, ONE):  # ONE selects one place, which is broadcast.
         for found, expected in zip(run(x, mask), masked(x, mask), strict=True):
             torch.testing.assert_close(found, expected, rtol=0, atol=0)
     for mask in (torch.ones_like(TWO), torch.zeros_like(TWO)):

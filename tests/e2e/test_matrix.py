@@ -95,7 +95,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, unmess_command, n
     assert good["model"].endswith(":good") and good["ok"] and good["via"] == "linalg"
     assert {"capture", "run", "eager"} <= good["seconds"].keys()
     assert "aten.mm.default" in good["operators"] and good["versions"]["torch"]
-    # The highest status, as for `unmess check`: the first one is that of the crash.
+    # The highest status of all cells, as for `unmess check`. Here it is that of the crash.
     assert done.returncode == 3
     assert done.stdout.startswith("reference via linalg: 1 of 2 match eager")
 

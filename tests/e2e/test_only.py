@@ -56,12 +56,12 @@ def test_module_runs_with_the_arguments_of_its_first_call(path, name):
     assert program.name == f"model.model.{name}"
     assert program.kwargs["scale"] == 2.0 and program.kwargs["mode"] == "none"
     torch.manual_seed(0)
-    unused = torch.nn.Linear(4, 4)  # takes the random numbers that the block's weights took
+    unused = torch.nn.Linear(4, 4)  # consumes as many random numbers as the block's weights
     unused = torch.nn.Linear(2, 2)
     assert unused.bias.shape == (2,)
     assert torch.equal(program.args[0], torch.randn(2, 4) * 3)
     assert program.args[0].stride() == (1, 2)
-    # Recording runs a copy of the model: its state is that of a new one.
+    # The recording runs a copy of the model, so the model's own state has not changed.
     assert program.weights["calls"] == 0
     report = unmess.check(program, on="reference")
     assert report.ok, report.error
@@ -111,7 +111,7 @@ def test_every_command_takes_the_module_alone(unmess_command, path, command):
     arguments = ["--on", "reference"] if command in ("run", "check") else []
     done = unmess_command(command, path, "--only", "block.linear", "--json", "-q", *arguments)
     assert done.returncode == 0, done.stderr
-    # The whole model fails on this line: the module alone does not have it.
+    # A module that does not exist is a usage error.
     failed = unmess_command(command, path, "--only", "block.linaer", "-q", *arguments)
     assert failed.returncode == 2
     assert "did you mean block.linear?" in failed.stdout + failed.stderr

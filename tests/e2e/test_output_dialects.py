@@ -175,8 +175,8 @@ def test_attention_and_groups_with_dynamic_batch(dialect, runner):
     assert_matches(attention_and_groups(), dialect, runner)
 
 
-# Operators of which a compiler may write the result into the memory of their first operand. Each is
-# the only one that reads it.
+# A compiler may write the results of these operators into the memory of their first operand,
+# because no other operator reads it.
 UPDATES = {
     "sort": lambda x, places, rows: x.sort(1),
     "index_put": lambda x, places, rows: x.index_put((places,), rows),
@@ -210,7 +210,7 @@ def test_inputs_are_not_overwritten(dialect, runner):
 
 
 class Halves(torch.nn.Module):
-    """Its number of rows is inferred, at StableHLO in each entry function of its own."""
+    """Its number of columns is inferred; at StableHLO, separately in each entry function."""
 
     def forward(self, x):
         return x.reshape(x.shape[0] * 2, -1).sort(1)[0]
@@ -227,7 +227,7 @@ def test_several_entry_points(dialect, runner, name):
 
 @functools.cache
 def bytes_of_floats():
-    """All numbers of each type of 8 bits, NaN among them, and conversions to it."""
+    """Returns a program that converts floats to 8-bit floats, and all 8-bit floats to f32."""
     kinds = (
         *(torch.float8_e4m3fn, torch.float8_e4m3fnuz),
         *(torch.float8_e5m2, torch.float8_e5m2fnuz),

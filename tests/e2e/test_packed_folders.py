@@ -25,8 +25,8 @@ SIZES = {
     "eos_token_id": 0,
     "bos_token_id": None,
 }
-# The layers that are packed. Experts have layers of their own in a file, and are one tensor in a
-# model.
+# The layers that are packed. In a file, each expert has its own layers. In a model, all experts are
+# one tensor.
 LAYERS = re.compile(r"(_proj|\.c_\w+|\.w[123])\.weight$")
 ALL = CASES | FLOAT_CASES
 MODELS = {"llama": transformers.LlamaConfig, "qwen2": transformers.Qwen2Config}

@@ -133,7 +133,7 @@ def test_state(on):
         compare(run, model, torch.randn(3, 4))
         torch.testing.assert_close(run.state["calls"], model.calls)
     if on == "iree-cpu":
-        # It may have packed the weights when it loaded them.
+        # iree-cpu may have packed the weights when it loaded them, so it may not see a change.
         return
     # Weights are borrowed: a change in place takes effect.
     with torch.no_grad():
@@ -309,7 +309,7 @@ def test_an_operator_that_was_decomposed_can_be_denied():
 
 
 def test_a_backend_of_the_user_is_asked(monkeypatch, tmp_path):
-    """It supports sums, products, matrix products and relu."""
+    """`NumpyBackend` supports sums, products, matrix products and relu, but not tanh."""
     monkeypatch.setenv("UNMESS_CACHE", str(tmp_path))
     file = Path(__file__).parents[1] / "shared/numpy_backend.py"
 

@@ -82,9 +82,9 @@ def in_fork(tmp_path, python_command):
 
 
 def in_new_process(*commands):
-    """Returns the JSON document of each command and the slow modules imported after it."""
+    """Returns the JSON document of each command, and which slow modules are imported after it."""
     arguments = [sys.executable, "-c", SEVERAL, json.dumps(commands), json.dumps(SLOW)]
-    # An entry depends on the place of this module of `in_fork`.
+    # `in_fork` imports this module, and a cache entry depends on where modules are found.
     environment = {**os.environ, "PYTHONPATH": os.path.dirname(command_line.__file__)}
     return _outcomes(subprocess.run(arguments, capture_output=True, text=True, env=environment))
 
@@ -146,7 +146,8 @@ def test_results_are_those_of_the_model(capfd, model):
 def test_a_changed_source_is_seen(capfd, model, name):
     before, _ = command(capfd, "run", model)
     file = model.with_name(name)
-    # Of another size: Python's own bytecode files do not tell two versions of one second apart.
+    # Change the size, too: Python's bytecode files do not distinguish two versions of equal size
+    # that were written within one second.
     file.write_text(file.read_text().replace("2.0", "3.00"))
     if name == "net.py":
         file.write_text(file.read_text().replace("* scale", "* (scale + 1)"))

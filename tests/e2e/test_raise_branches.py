@@ -10,7 +10,7 @@ from unmess.core.errors.error import Error
 
 
 class Sizes(torch.nn.Module):
-    """Raises by the size of a selection, and by the value of a tensor."""
+    """Raises depending on the size of a selection, and on the elements of a tensor."""
 
     def forward(self, x: torch.Tensor, y: torch.Tensor):
         if y is not None and x[x > 0].numel() != y.numel():

@@ -71,7 +71,7 @@ def test_page_of_a_model_and_its_commands(folder, unmess_command, python_command
     assert inputs == ["input", "`image`", "2×4", "float32"]
     assert [each[2:] for each in results] == [["2×3", "float32"]]
     assert cells(page, "Size and cost")[0] == ["parameters", "3", "59", "236 B"]
-    # Two matrix products of 2 rows: 2·2·4·8 and 2·2·8·3 operations, and those on their elements.
+    # Two matrix products of 2 rows: 2·2·4·8 and 2·2·8·3 operations, plus the elementwise ones.
     cost = re.search(r"one call: (\d+) FLOP", page)
     assert cost, page
     flops = int(cost[1])

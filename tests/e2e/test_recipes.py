@@ -1,4 +1,4 @@
-"""Tests that known limits of recipes still hold, and that models without a small form have none.
+"""Tests that known limits of recipes still hold, and that models listed as not built still fail.
 
 Remove an entry that no longer holds from its file.
 """
@@ -24,7 +24,7 @@ def test_a_known_limit_holds(model):
 
 @pytest.mark.parametrize("model", known_limits(NOT_BUILT))
 def test_a_model_that_is_not_built(model):
-    """They all fail within a second, so that this covers each of them."""
+    """Covers all models that are not built, since each of them fails within a second."""
     (limit,) = known_limits(NOT_BUILT)[model]
     with pytest.raises(unmess.Error) as raised:
         find_source(model)

@@ -46,7 +46,7 @@ def load(function, *args, dynamic_shapes=None):
     return unmess.load(program, on="reference")
 
 
-# In bytes per call. Every block of a program is larger. What Python itself keeps is smaller.
+# Bytes per call. A program's blocks are larger than this, and what Python itself keeps is smaller.
 LITTLE = 32
 
 
@@ -111,7 +111,7 @@ def test_results_are_freed_in_any_order():
 
 
 def test_executables_that_are_dropped(monkeypatch, tmp_path):
-    """Drops 300 that find their code in the cache, and 20 that LLVM compiles."""
+    """Drops 300 Executables whose code is in the cache, and 20 whose code LLVM compiles."""
     x = torch.randn(4, 4)
     module = unmess.lower(unmess.capture(lambda x: (x * 2 + 1).cumsum(0), (x,)), to="linalg")
 

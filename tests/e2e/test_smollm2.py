@@ -30,7 +30,7 @@ def source():
 
 @pytest.fixture(scope="module")
 def theirs():
-    """The model with weights in f32. In ours, eager unpacks them in each call."""
+    """transformers' model, with weights in f32. In unmess's model, each eager call unpacks them."""
     return unpacked()
 
 

@@ -170,7 +170,7 @@ DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dialect", ["linalg", "tosa", "stablehlo"])
 def test_results_close_to_zero(dialect, dtype):
-    """Computed by `exp` or by the logarithm of 1 + x, these would have no correct digit there."""
+    """Computed as exp(x) - 1 or log(1 + x), results near zero would have no correct digit."""
 
     def model(x):
         return (
@@ -194,7 +194,7 @@ def test_results_close_to_zero(dialect, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_remainders_at_tosa_are_exact(dtype):
-    """Beside multiples of the divisor, a quotient that is off by one changes the whole result."""
+    """Near a multiple of the divisor, a quotient that is off by one changes the whole result."""
 
     def model(x, y):
         return torch.fmod(x, y), torch.remainder(x, y), x % 0.1, torch.fmod(x, 0.3), x % 1.0

@@ -148,7 +148,7 @@ def written_part(x):
     "function", [pixels_last, views_of_a_result, part_and_product, written_part]
 )
 def test_views_with_other_strides(function, dynamic):
-    """AOTAutograd restores them with the strides and the offset of what the graph returns."""
+    """AOTAutograd restores views with the strides and the offset of the results of the graph."""
     calls = [(tensor(2, 4, 6, 5),), (tensor(3, 6, 9, 7),)]
     check_as_eager(function, *calls, dynamic=dynamic)
     check_as_eager(function, *[(x.requires_grad_(function is not written_part),) for (x,) in calls])
@@ -421,7 +421,7 @@ def test_iree():
 
 def test_denied_operators_run_in_eager(monkeypatch):
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # what the user wants is no reason for a warning
+        warnings.simplefilter("error")  # no warning: the user asked for it
         check_as_eager(views, (tensor(3, 4),), options={"deny_ops": ["aten::mul"]})
 
 

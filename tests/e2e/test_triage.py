@@ -148,7 +148,7 @@ def test_the_command_writes_a_file_that_needs_only_the_failing_tool(unmess_comma
     document = json.loads(done.stdout)
     assert document["operators_after"] == 1
     assert (document["tool"], document["reproduces"]) == ("torch-mlir", True)
-    # Isolated mode ignores PYTHONPATH, which has unmess.
+    # The script must run without unmess: isolated mode ignores PYTHONPATH, where unmess is.
     command = [sys.executable, "-I", "repro.py"]
     repeated = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert repeated.returncode != 0

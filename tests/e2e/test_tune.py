@@ -120,7 +120,7 @@ def test_later_loads_use_the_best_preset(tmp_path, capfd, monkeypatch):
     run = unmess.load(program, on="iree-cpu")
     assert preset(run) == "data-tiling"
     assert any("chosen by `unmess tune`" in note.text for note in run.notes)
-    # The kept preset is only for the same target CPU.
+    # The stored preset applies only to the same target CPU.
     generic = unmess.TargetOptions(cpu="generic")
     assert (
         preset(unmess.load(program, on="iree-cpu", target=generic)) == "channels-last-data-tiling"

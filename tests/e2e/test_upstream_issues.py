@@ -1,7 +1,7 @@
-"""Tests that the issues of other projects, because of which workarounds exist, are still open.
+"""Tests that issues of other projects that require workarounds are still open.
 
-If one fails, another project has solved the issue: remove the program from `upstream_issues.yaml`,
-and what `affects` names, as far as nothing else needs it.
+If a test fails, another project has solved the issue. Then remove the program from
+`upstream_issues.yaml`, and the workarounds that `affects` names, unless something else needs them.
 """
 
 import re

@@ -97,7 +97,7 @@ class WrongShape(Changed):
 
 
 class NaN(numpy_backend.NumpyBackend):
-    """Gives NaN in place of products that are not positive, and computes all else right."""
+    """Returns NaN for products that are not positive. All other results are right."""
 
     name = "nan"
 

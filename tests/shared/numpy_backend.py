@@ -79,7 +79,7 @@ class Overwrites(NumpyBackend):
 
 
 class Inline(NumpyBackend):
-    """As above, with weights as literals."""
+    """Takes linalg with weights as literals, and runs it on the reference runner."""
 
     name = "numpy-inline"
     input = unmess.BackendInput(stage="linalg", weights="inline")
@@ -94,7 +94,7 @@ class Inline(NumpyBackend):
 
 
 class Broken(NumpyBackend):
-    """As above, with an exception in each call."""
+    """Raises an exception in each call."""
 
     name = "numpy-broken"
 

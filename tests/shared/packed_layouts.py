@@ -7,7 +7,8 @@ import numpy as np
 import torch
 
 GROUP = 32
-# The rows whose numbers the fields of an integer of AWQ have, the lowest field first.
+# AWQ packs the numbers of eight rows into one integer. The row of each field, the lowest field
+# first.
 AWQ_ROWS = [0, 2, 4, 6, 1, 3, 5, 7]
 
 

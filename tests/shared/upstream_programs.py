@@ -1,4 +1,4 @@
-"""Runs the programs of `upstream_issues.yaml` as their text does: without unmess's changes."""
+"""Runs the programs of `upstream_issues.yaml` without the changes that unmess makes."""
 
 import math
 import tempfile
@@ -85,7 +85,7 @@ def _compiled(through, program, model, inputs):
         path = Path(folder) / "program.mlir"
         path.write_text(str(module))
         run = unmess.load(str(path), on="reference")
-    # The IR has integers without a sign.
+    # The integers of the IR are signless.
     return lambda *args: run(*(x.view(torch.int8) if x.dtype == torch.uint8 else x for x in args))
 
 

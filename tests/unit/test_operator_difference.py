@@ -25,7 +25,7 @@ def test_a_float64_result_of_a_float32_operand():
 
 
 def test_an_ill_conditioned_float64_result():
-    """A difference of near numbers may differ as much as rounding of the operands makes it."""
+    """The difference of close numbers may be off by the rounding errors of its operands."""
     function = lambda x: (x + 1e6) - 1e6  # noqa: E731
     x = torch.rand(100, dtype=torch.float64, generator=torch.manual_seed(0))
     assert matches(function, (x,), x)

@@ -19,7 +19,7 @@ def test_the_same_distribution():
 
 
 def test_rounding():
-    """Values after a dropout are few, and rounding changes all elements that have one of them."""
+    """A dropout of ones has two values, so rounding changes many elements in the same way."""
     rounded = lambda x: F.dropout(x, 0.3) * (1 + 1e-6)  # noqa: E731
     assert sample_difference(lambda x: F.dropout(x, 0.3), (X,), drawn(rounded)) is None
 

@@ -12,9 +12,9 @@ from unmess.text import until
         (["one ", "two"], ["two"], ["one "]),
         # The stop string is spread over pieces.
         (["a", "b\nUs", "er", ": c"], ["\nUser:"], ["a", "b"]),
-        # What looked like its beginning was none.
+        # The text only looks like the beginning of the stop string.
         (["a\nU", "s a", "\n"], ["\nUser:"], ["a", "\nUs a", "\n"]),
-        # The first place counts, not the first string.
+        # The earliest position in the text counts, not the order of the stop strings.
         (["abcd"], ["d", "bc"], ["a"]),
         (["aab"], ["ab"], ["a"]),
         (["ab"], ["ab"], []),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _CHARACTER, _PADDING, _HEIGHT = 7.2, 18, 24
 _GAP_X, _GAP_Y, _MARGIN = 16, 30, 8
-# Width of the place that a passing edge takes.
+# Width that is reserved in a layer for an edge that passes through it.
 _PASSAGE = 6
 # Passes over the layers, down and up in turn, that move connected nodes close to each other.
 _SWEEPS = 6
@@ -26,7 +26,7 @@ _SWEEPS = 6
 
 @dataclass(frozen=True)
 class _Graph:
-    """The graph to lay out: the body's nodes, with the same numbers, and after them the passages.
+    """The graph to lay out. Its numbers are those of the body's nodes, followed by the passages.
 
     A passage is the place of an edge in a layer between its ends.
 

@@ -36,5 +36,5 @@ def numpy_type(name: str) -> np.dtype:
 
 
 def iree_type(dtype: np.dtype) -> rt.HalElementType:
-    """Returns IREE's type for one of NumPy."""
+    """Returns IREE's element type for a NumPy dtype."""
     return _TYPES[dtype.name][1]

@@ -16,7 +16,7 @@ _NAMES = (
     *("import", "matrix", "models", "ops", "package", "partition", "pipeline", "portable"),
     *("recipe", "repairs", "report", "run", "schema", "targets", "triage", "tune", "view"),
 )
-# The file and the function of commands whose names Python or another function has.
+# The file and the function of each command whose name is a keyword or already in use.
 _OTHER_NAMES = {
     "import": ("import_", "import_"),
     "package": ("package", "package_"),

@@ -102,7 +102,7 @@ memory = click.option(
 
 
 def jobs(meaning: str):
-    """Returns the option `--jobs N`, whose help begins with what happens at the same time."""
+    """Returns the option `--jobs N`. Its help is `meaning`, followed by the default."""
     return click.option(
         "--jobs",
         type=click.IntRange(min=1),
@@ -136,7 +136,7 @@ def shard(meaning: str):
 
 
 def split_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Returns the names of options that may be repeated and list several, each once."""
+    """Splits the values of a repeated option, which list names with commas. Returns each once."""
     return tuple(dict.fromkeys(name for each in names for name in each.split(",")))
 
 
@@ -281,7 +281,7 @@ class CaptureOptions:
 
 
 def _capturing(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Returns a decorator that adds options, and passes those of captures as `capture`."""
+    """Returns a decorator that adds options, and passes the capture options as `capture`."""
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(function)
@@ -340,7 +340,7 @@ def check_no_example(
     capture: CaptureOptions,
     hint: str = "pass the option when you write the file from the model",
 ) -> None:
-    """Raises an Error (`usage`) for `--input`, `--dynamic` or `--only` and a model that is IR."""
+    """Raises an Error (`usage`) if `--input`, `--dynamic` or `--only` is given for IR."""
     if capture.only is not None:
         raise Error("usage", f"{model} is IR, so --only cannot cut a module out of it", hint=hint)
     if capture.inputs or capture.dynamic:
@@ -352,7 +352,7 @@ def check_no_example(
 
 
 def check_no_quantization(model: str, capture: CaptureOptions) -> None:
-    """Raises an Error (`usage`) for `--quantize` or `--integer` and a model that is IR."""
+    """Raises an Error (`usage`) if `--quantize` or `--integer` is given for IR."""
     if capture.quantize is not None or capture.integer:
         raise Error(
             "usage",

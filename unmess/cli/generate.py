@@ -24,7 +24,7 @@ from unmess.program_cache.request import Decoder, Request
 from unmess.text import Statistics
 from unmess.text_groups import PROMPT_CHUNK
 
-# The default of `--batch` at most. Each text takes memory for its cache.
+# The largest default of `--batch`, because each text takes memory for its cache.
 _BATCH = 8
 # The keys of a text in the list `texts` of the JSON document.
 _ROW = ("prompt", "text", "prompt_tokens", "new_tokens")
@@ -213,7 +213,7 @@ def generate(
 
 
 def _sums(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Returns the times of all turns."""
+    """Returns the total times of all turns of a conversation."""
     return {name: sum(row["seconds"][name] for row in rows) for name in ("prefill", "decode")}
 
 

@@ -160,9 +160,9 @@ def import_(
         **vars(capture),
         fold_constants=fold_constants,
     )
-    # Eager's results are written beside an IR file. The cache holds programs with external weights
-    # only: other weights become part of the IR during the import. It has eager's results at the
-    # sizes of the capture only.
+    # Eager's results are written beside an IR file. A cached program has external weights, because
+    # other weights become part of the IR during the import. Its results of eager are for the sizes
+    # of the capture.
     cacheable = weights == "external" and not sizes
     need = Need(results=file is not None)
     with working(
@@ -226,7 +226,7 @@ def import_(
 def _check_form(
     file: Path | None, locations: bool, strip_locations: bool, generic: bool, bytecode: bool
 ) -> None:
-    """Raises an Error (`usage`) for options that do not go together."""
+    """Raises an Error (`usage`) if options contradict each other."""
     if locations and strip_locations:
         cause, hint = (
             "--locations and --strip-locations exclude each other",

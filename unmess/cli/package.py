@@ -75,7 +75,7 @@ def package_(
     capture.check()
     folder = Path(output)
     is_decoder = model.endswith(GENERATE) and not (capture.inputs or capture.dynamic)
-    # A Decoder has its cache as state. As arguments, it would be copied in and out for each token.
+    # A Decoder keeps its cache as state: arguments would be copied in and out for each token.
     decoder = Decoder(max_length, batch=batch or 1) if is_decoder else None
     request = Request(model, decoder=decoder, **vars(capture))
     with working(session, request, no_cache=no_cache) as cached:

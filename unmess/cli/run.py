@@ -111,7 +111,7 @@ def run(
 
 
 def _folds_constants(runner: str) -> bool:
-    """Whether a backend takes programs with folded constants. Those of unmess do not."""
+    """Returns whether a backend takes programs with folded constants. Built-in runners do not."""
     if runner in RUNNERS:
         return False
     # Imported here, because it imports the backend's file.

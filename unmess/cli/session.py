@@ -39,8 +39,8 @@ class Session:
     """One run of a command.
 
     Attributes:
-        out: the command's own stdout. Meanwhile `sys.stdout` writes to stderr, because a model's
-            code may print.
+        out: the process's stdout, for results. `sys.stdout` writes to stderr during the command,
+            because a model's code may print.
         json: whether to write the result as one JSON document.
         verbose, debug: the options of these names.
         progress: shows progress on stderr.
@@ -72,7 +72,7 @@ class Session:
                 imported.
 
         Raises:
-            Error: stage `source`, for a model string that names nothing.
+            Error: stage `source`, if `model` is not a valid model string.
         """
         if is_model:
             # Imported here: the import takes 50 ms, which other commands need not spend.
@@ -206,7 +206,7 @@ def command(function: Callable[..., int | None]) -> Callable[..., int]:
                 except BaseException as problem:
                     return session.fail(problem)
         except BrokenPipeError:
-            # The reader of stdout, such as `head`, has closed the pipe: nobody reads a message.
+            # The reader of stdout, such as `head`, has closed the pipe: print no message.
             return BROKEN_PIPE
         except Unwritable as problem:
             return problem.report()

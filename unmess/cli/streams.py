@@ -41,7 +41,8 @@ def drop(stream: TextIO) -> None:
 def open_closed_streams() -> None:
     """Opens standard streams that the caller has closed, on the null device.
 
-    Otherwise the next file that is opened gets the descriptor of one, and the text printed to it.
+    Otherwise, the next file that is opened gets the descriptor of a closed stream, and with it the
+    text that is printed to that stream.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -63,7 +64,7 @@ class Unwritable(Exception):
 
 
 class _Stdout(io.FileIO):
-    """A file that raises Unwritable on write errors, to tell them from errors of the work."""
+    """A file that raises Unwritable on write errors, to distinguish them from other OSErrors."""
 
     def write(self, content) -> int:
         try:

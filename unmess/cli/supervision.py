@@ -29,12 +29,13 @@ _FORWARDED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 def supervised(function: Callable[[], int]) -> int:
     """Calls `function` in a fork of this process, and returns its exit status.
 
-    If native code crashes the fork, prints an Error on stderr and, with `--json`, on stdout. It
-    names the stage; if that is a stage of lowering, also the pass and a reproducer. Signals that
-    are sent to this process are forwarded to the fork.
+    If native code crashes the fork, prints an Error on stderr and, with `--json`, on stdout. The
+    Error names the stage; if that is a stage of lowering, also the pass and a reproducer. Signals
+    that are sent to this process are forwarded to the fork. Call this before any other thread is
+    started.
 
     Args:
-        function: returns an exit status. No other thread may run yet.
+        function: returns an exit status.
     """
     log = crash_log.CrashLog()
     status = _run(function, log)
@@ -98,7 +99,7 @@ def _work(function: Callable[[], int], log: crash_log.CrashLog, mask: set[int]) 
     try:
         status = function()
     finally:
-        # If this is missing, the model's code has ended the process, for example with os._exit.
+        # If the log lacks this entry, the model's code has ended the process, as with os._exit.
         log.record(finished=True)
     sys.exit(status)
 
@@ -111,7 +112,7 @@ def _silently(function: Callable[[], int]) -> int:
 
 
 def _end_with(number: int) -> NoReturn:
-    """Ends this process with the signal that ended the fork, so that its parent sees the same."""
+    """Ends this process with the signal that ended the fork, for its own parent to see."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
     raise AssertionError(f"signal {number} does not end a process")

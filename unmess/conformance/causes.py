@@ -14,7 +14,7 @@ from unmess.core.processes.workers import Died, Parent, each_in_workers
 
 # Parts of a message that differ between cases with the same cause.
 _VARIES = re.compile(r"0x[0-9a-f]+|[-+]?\d+(\.\d+)?(e[-+]?\d+)?|\[[^\]]*\]|'[^']*'|<[^>]*>")
-# Cases of a cause whose IR is compared in size.
+# The smallest IR of a cause is searched among this many of its cases.
 _MOST = 12
 _SECONDS = 60.0
 
@@ -44,7 +44,8 @@ def causes_of(results: Iterable[Result]) -> list[Cause]:
     for result in results:
         if result.status in FAILED:
             key = (result.stage or "", _VARIES.sub("…", result.cause or ""))
-            # How many elements are wrong says nothing about the cause.
+            # The message of a comparison has the number of wrong elements, which does not identify
+            # the cause.
             if result.stage == "compare":
                 key = ("compare", result.category)
             cause = found.setdefault(

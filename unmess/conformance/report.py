@@ -68,7 +68,7 @@ class Expectation:
 
 
 def compare_with_expected(results: Iterable[Result], expected: Iterable[str]) -> Expectation:
-    """Compares the results with the names of expected failures. Cases that did not run are left."""
+    """Compares the results with the names of expected failures. Ignores cases without a result."""
     names = set(expected)
     results = list(results)
     return Expectation(
@@ -80,7 +80,7 @@ def compare_with_expected(results: Iterable[Result], expected: Iterable[str]) ->
 def explains_all(results: Sequence[Result], expected: Iterable[str]) -> bool:
     """Returns whether the failures of a level explain those of the levels above it.
 
-    They do if no case passes, and a failure is not expected: a backend that runs no single
+    This is so if no case passes and some failure is unexpected: a backend that runs no single
     operator runs no model.
     """
     unexpected = compare_with_expected(results, expected).unexpected

@@ -20,7 +20,7 @@ PASS, FAIL, WRONG, CRASH, HANG, SKIP = "pass", "fail", "wrong", "crash", "hang",
 STATUSES = (PASS, FAIL, WRONG, CRASH, HANG, SKIP)
 FAILED = (FAIL, WRONG, CRASH, HANG)
 RESULTS = "results.jsonl"
-# A stage `usage` is not among them: it may be the backend that refuses its input.
+# Stages before the backend. `usage` is not one of them: the backend may have refused its input.
 _BEFORE = (*BEFORE_BACKEND, "eager")
 _HANG = re.compile(r"\btimed out after\b")
 _CRASH = re.compile(r"\bcrash(ed|es) with\b|\bthe process ended with status\b")
@@ -53,7 +53,7 @@ class Result:
 
 
 def status_of(stage: str | None, cause: str | None) -> str:
-    """Returns the status of a case that stopped at `stage`; None if it passed."""
+    """Returns the status of a case that stopped at `stage`; a stage of None means `pass`."""
     if stage is None:
         return PASS
     text = cause or ""
@@ -69,11 +69,11 @@ def status_of(stage: str | None, cause: str | None) -> str:
 class ResultFile:
     """The results of a run, one JSON object on each line, after a line about the backend.
 
-    A run that was interrupted goes on where it stopped: results are written as they come.
+    Each result is written as soon as it is available, so an interrupted run can be continued.
     """
 
     def __init__(self, folder: Path, about: Mapping[str, Any]):
-        """Opens the file in `folder`, or creates it. Nobody else can until it is closed.
+        """Opens or creates the file in `folder`, and locks it against other runs until it closes.
 
         Raises:
             Error: stage `usage`; the file is about another backend or another version of it,
@@ -133,7 +133,7 @@ class ResultFile:
 def read_results(path: Path) -> tuple[dict[str, Any], list[Result]]:
     """Returns the line about the backend and the results of a file, or of the file in a folder.
 
-    A line that was cut off when the run was interrupted is left out.
+    Skips a last line that was cut off when the run was interrupted.
 
     Raises:
         Error: stage `usage`; there is no such file, or it is no file of results.

@@ -23,20 +23,20 @@ from unmess.isolated import Options, check_together
 # Seconds for a case of level 1 or 2, for a model of level 3 or 4.
 _CASE_SECONDS = 120.0
 _MODEL_SECONDS = 1800.0
-# Cases that a worker process goes through if each one is compiled alone.
+# The number of cases for one worker process if each case is compiled alone.
 _TOGETHER = 8
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Cases of one level that one worker process goes through."""
+    """Cases of one level that run in one worker process."""
 
     level: int
     cases: tuple[ConformanceCase, ...]
 
 
 def about(on: str) -> dict[str, Any]:
-    """Returns what a report says about a backend, as JSON.
+    """Returns the description of a backend for reports, as plain data for JSON.
 
     Raises:
         Error: stage `usage`; there is no such backend, it does not run here, or other processes
@@ -67,7 +67,7 @@ def about(on: str) -> dict[str, Any]:
         "identity": identity,
         "tolerances": dict(getattr(backend, "tolerances", {})),
         "numerics": str(getattr(backend, "numerics", "")),
-        # The lowering and the cases.
+        # The code of the lowering and of the cases.
         "unmess": digest_of("importers", "pipelines", "unmess/core", "unmess/conformance"),
         "torch": _version("torch"),
         "torch-mlir": _version("torch-mlir"),
@@ -77,7 +77,7 @@ def about(on: str) -> dict[str, Any]:
 def run_cases(
     parent: Parent, cases: Sequence[ConformanceCase], on: str, jobs: int
 ) -> Iterator[Result]:
-    """Runs cases, and yields each result when it is there.
+    """Runs cases, and yields each result as soon as it is available.
 
     Args:
         parent: starts the worker processes.

@@ -81,7 +81,7 @@ def _argument(
     """Returns the description of one argument.
 
     Args:
-        exact: whether an input has the elements of the recipe's own.
+        exact: whether to keep the elements of the recipe's own input.
     """
     name = argument.name
     if argument.kind == "input":

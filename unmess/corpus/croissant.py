@@ -14,7 +14,7 @@ from unmess.core.files.writing import write_text, writing_to
 from unmess.corpus.tables import LICENSES, TABLES, Columns, Summary
 
 FILE = "croissant.json"
-# Of the tables. Changes with their columns.
+# The version of the tables. Change it when their columns change.
 VERSION = "1.0.0"
 _CONTEXT = {
     "@language": "en",
@@ -146,7 +146,7 @@ def _distribution(table: str, paths: list[Path]) -> list[dict[str, Any]]:
 
 
 def _record_set(table: str, columns: Columns, paths: list[Path]) -> dict[str, Any]:
-    # Readers of Croissant open a single file, but not every one opens a set of local files.
+    # All readers of Croissant open a single file, but some do not open a set of local files.
     origin = (
         {"fileObject": {"@id": paths[0].name}}
         if len(paths) == 1

@@ -105,12 +105,12 @@ def _regular(elements: np.ndarray, dtype: str) -> dict[str, Any] | None:
 
 
 def _random(elements: np.ndarray, dtype: str) -> dict[str, Any] | None:
-    """Returns the description of random numbers like these; None if there are none like these."""
+    """Returns the description of similar random numbers; None if elements are not random."""
     if dtype[0] in "iu" and dtype != tensors.BFLOAT16:
         return {"kind": "integers", "low": int(elements.min()), "high": int(elements.max())}
     is_float = dtype == tensors.BFLOAT16 or elements.dtype.kind == "f"
     wide = tensors.widened(elements) if dtype == tensors.BFLOAT16 else elements
-    # Whole numbers in a float tensor, such as a mask, are no random numbers.
+    # Whole numbers in a float tensor, such as a mask, are not random.
     if not is_float or not np.isfinite(wide).all() or (wide == np.rint(wide)).all():
         return None
     wide = wide.astype(np.float64)

@@ -21,7 +21,7 @@ from unmess.core.errors.error import Error
 from unmess.core.files.writing import replacing, writing_to
 
 FOLDER = "parts"
-# Changes when the content of parts changes.
+# The format of parts. Increase it when the content of parts changes.
 _FORMAT = 1
 
 

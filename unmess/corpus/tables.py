@@ -111,7 +111,7 @@ class Summary:
         programs: the number of programs at each stage.
         failures: the number of failures at each stage.
         kernels: distinct kernels.
-        occurrences: linalg operations of which they are the distinct ones.
+        occurrences: all linalg operations, including repeated ones.
     """
 
     models: int

@@ -16,7 +16,7 @@ from unmess.corpus.replay.outcome import NOT_CHECKABLE, WRONG
 from unmess.corpus.tensors import seed_of
 from unmess.corpus.writing import read_table
 
-# What the parent of the workers imports.
+# The modules that the parent of the workers imports.
 LIBRARIES = ("numpy", "mlir.execution_engine", "unmess.corpus.replay.programs")
 _KERNEL = "unmess.corpus.replay.checking:replay"
 _PROGRAM = "unmess.corpus.replay.programs:replay_program"
@@ -108,6 +108,6 @@ def _replay(
 
 def _died(item: Any, death: Died) -> dict[str, Any]:
     name = item[0] if isinstance(item[0], str) else f"{item[0]['model']} ({item[0]['variant']})"
-    # What takes too long may be right. What crashes is not.
+    # An item that takes too long may be right. One that crashes is wrong.
     result = NOT_CHECKABLE if death.cause.startswith("timed out") else WRONG
     return {"name": name, "result": result, "reason": death.cause, "elements": 0, "of": 0}

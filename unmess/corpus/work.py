@@ -25,7 +25,7 @@ _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 _FOLDERS = re.compile(r"(?<![\w.:/-])/(?:[\w.+@-]+/)+")
 STATIC, DYNAMIC = "static", "dynamic"
 VARIANTS = (STATIC, DYNAMIC)
-# Recipes declare no dynamic dimensions. The first one of every tensor is tried, as by `recipe`.
+# Recipes declare no dynamic dimensions. Try the first one of every tensor, as `unmess recipe` does.
 DYNAMIC_DIMENSIONS = "*.0=batch"
 
 
@@ -55,8 +55,8 @@ def work(
 ) -> None:
     """Captures a model and sends a document for each target stage as soon as it is finished.
 
-    The keys: `stage`, the stage that begins; `facts`, what the targets have in common; `failure`,
-    an error that all targets have; `target` with `result`, or with `failure`.
+    Each document has one of these keys: `stage`, the stage that begins; `facts` about the program
+    at all targets; `failure`, an error that stops all targets; `target` with `result` or `failure`.
     """
     import torch
 

@@ -17,7 +17,7 @@ from unmess.corpus.tables import TABLES, Columns
 if TYPE_CHECKING:
     import pyarrow
 
-# A file ends when the texts and the elements in it have more bytes than this, and a row group, too.
+# A file and a row group end when their texts and elements have more bytes than these limits.
 _FILE, _GROUP = 256_000_000, 16_000_000
 
 

@@ -62,7 +62,7 @@ def check_isolated(
             runner, via = remaining[0]
             crash = {"stage": child.stage, "runner": runner, "via": via, "cause": cause}
             with Child(parent, model, options, crash=crash) as reproducer:
-                # It sends no rows, and its output has been shown before.
+                # The reproducer sends no rows, and the first worker has printed the same output.
                 list(reproducer.rows(lambda _stage, _runner: None, lambda _line: None))
             repro = reproducer.repro
         error = Error(child.stage, cause, hint=child.hint, repro=repro)

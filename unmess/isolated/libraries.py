@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pipelines.backends.table import BUILT_IN, DEFAULT_RUNNERS
 from unmess.core.processes.workers import Parent
 
-# For every model.
+# Modules for every model.
 _COMMON = (
     "torch",
     "torch.export._trace",
@@ -39,7 +39,7 @@ _COMMON = (
     "unmess.captured",
     "unmess.compare",
     "unmess.isolated.work",
-    # The program cache compares it with the sources of its entries.
+    # The program cache needs a digest of the sources as they are when they are imported.
     "unmess.program_cache.environment:own_digest",
     # `unmess triage` records models.
     "unmess.triage.call_recording",
@@ -59,7 +59,7 @@ _OF_SOURCE = {
     ),
     "torchvision:": ("importers.sources.torchvision", "torchvision"),
 }
-# For `unmess corpus`, beside those of `libraries_of`.
+# For `unmess corpus`, in addition to those of `libraries_of`.
 CORPUS = ("unmess.corpus.work", "unmess.corpus.calling", "unmess.corpus.kernels")
 
 
@@ -82,7 +82,7 @@ def libraries_of(models: Iterable[str], runners: Iterable[str]) -> tuple[str, ..
 def rehearsals_of(runners: Iterable[str]) -> tuple[str, ...]:
     """Returns the names of functions for a parent to call before it forks many workers.
 
-    A single worker would take as long without them.
+    They do not pay off for a single worker, which would take as long without them.
     """
     found = ["capture"]
     for name in runners:

@@ -1,4 +1,4 @@
-"""Compares two matrices: what got better, and what got worse."""
+"""Compares two matrices: improvements and regressions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs between two matrices.
+    """The differences between two matrices.
 
     Attributes:
         changes: the cells in both that got better or worse.

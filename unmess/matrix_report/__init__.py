@@ -3,7 +3,7 @@
 | file | contents |
 | --- | --- |
 | `page.py` | the page: the table of models, and what its template needs |
-| `details.py` | what the page shows about one cell when it is opened |
+| `details.py` | the details that the page shows when a cell is opened |
 | `coverage.py` | counts by family of models and by operator |
 | `plots.py` | errors, times and memory as SVG |
 

@@ -1,4 +1,4 @@
-"""What the page shows about one cell when it is opened."""
+"""The details that the page shows when a cell is opened."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Artifact:
 
     @property
     def has_globals(self) -> bool:
-        """Returns False: the Executable of a region protects its own."""
+        """Returns False: the Executable of each region protects its own globals."""
         return False
 
 
@@ -73,7 +73,7 @@ class PartitionBackend:
         """See `Backend.compile`."""
         divisions = self._divisions.values()
         for division in divisions:
-            # Which of several entry points has failed is not known.
+            # The error does not say which of several entry points has failed.
             division.compile(self._first_error if len(divisions) == 1 else None)
         artifact = Artifact({entry: each.graph() for entry, each in self._divisions.items()})
         for step in ("import", "lower"):
@@ -86,7 +86,7 @@ class PartitionBackend:
 
 
 def fallback_notes(graph: PartitionedGraph) -> list[Note]:
-    """Returns what runs in eager PyTorch, and why, as notes."""
+    """Returns notes about the operators that run in eager PyTorch, with the reasons."""
     if not graph.outside:
         return []
     count = len(graph.regions)

@@ -22,10 +22,10 @@ def levels_of(
 ) -> dict[torch.fx.Node, int]:
     """Returns the level of each node of a graph, except placeholders, attributes and the output.
 
-    The nodes of one level that are not outside form a region. It runs before the nodes of its level
-    that are outside, and after all nodes of lower levels. So a level has every node that can run
-    before the first operator outside, the next one every further node that can run before the
-    second, and so on. No path leaves a region and enters it again.
+    The nodes of one level that are not outside form a region. The region runs before the outside
+    nodes of its level, and after all nodes of lower levels. Level 0 has every node that can run
+    before the first outside operator, level 1 every further node that can run before the second
+    one, and so on. No path leaves a region and enters it again.
 
     Args:
         outside: the nodes that are not compiled. Elements of their results are outside, too.
@@ -43,7 +43,7 @@ def levels_of(
                 crosses = operand in outside and node not in outside
                 level = max(level, levels[operand] + crosses)
         if node in outside and has_effect(node):
-            # Effects keep their order, among each other and relative to what may read the memory.
+            # Operators with effects keep their order, also relative to readers of the memory.
             level = max(level, highest if is_mutable(node) else last_effect)
             last_effect = level
             if is_mutable(node):
@@ -57,7 +57,7 @@ def levels_of(
 def _delay(levels: dict[torch.fx.Node, int], outside: Collection[torch.fx.Node]) -> None:
     """Moves nodes to the region that uses them first, if their operands are not larger.
 
-    So a region takes a weight instead of its transposed copy from an earlier region.
+    So a region takes a weight itself, and not a transposed copy from an earlier region.
     """
     for node in reversed(list(levels)):
         # The elements of a tuple must be in the region of the tuple.
@@ -76,7 +76,7 @@ def is_computed(node: torch.fx.Node) -> bool:
 
 
 def is_constant(placeholder: torch.fx.Node) -> bool:
-    """Returns whether a placeholder always has the same value, which is no tensor."""
+    """Returns whether a placeholder always has the same value, and this is not a tensor."""
     value = placeholder.meta.get("val")
     return not isinstance(value, (torch.Tensor, *torch.types.py_sym_types))
 
@@ -114,7 +114,7 @@ def with_elements(nodes: Iterable[torch.fx.Node]) -> set[torch.fx.Node]:
 
 
 def is_operator(node: torch.fx.Node) -> bool:
-    """Returns whether a node computes a tensor: no element of a tuple, and no size."""
+    """Returns whether a node calls an operator, and is not an element of a tuple or a size."""
     if not is_computed(node) or node.target is getitem:
         return False
     value = node.meta.get("val")

@@ -62,7 +62,8 @@ def load_with_fallback(
     divisions = {entry: Division(each, on, options) for entry, each in programs.items()}
     first_error = None
     backend = find_backend(on)
-    # A backend that can be asked about operations may compile one wrongly that it does not support.
+    # A backend with `supports` may miscompile an operation that it does not support, without an
+    # error. So do not try the whole program on it.
     asks = hasattr(backend, "supports")
     if not asks and not any(each.outside for each in divisions.values()):
         try:

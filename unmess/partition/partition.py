@@ -48,7 +48,7 @@ from unmess.partition.suspects import operator_name, suspects_of
 from unmess.probe.answers import answer_path, read_answer, write_answer
 from unmess.probe.calls import key_of
 
-# Answers about operators are for these versions.
+# Stored answers about operators depend on the versions of these packages.
 _PACKAGES = ("torch", "torch-mlir", "iree-base-compiler")
 # Causes of errors that may not occur again.
 _PASSING = (OSError, MemoryError)
@@ -116,7 +116,7 @@ def partition_graph(
 
 
 def _is_for_gradient(node: torch.fx.Node) -> bool:
-    """Returns whether a result is used that the operator's decomposition does not compute."""
+    """Returns whether the graph uses a result that the decomposition does not compute."""
     if getattr(node.target, "overloadpacket", None) is not torch.ops.aten._ctc_loss:
         return False
     # The second result, the forward variables, is for the gradient only.
@@ -270,7 +270,7 @@ class Division:
         return [nodes[argument.name] for argument in arguments if argument.kind != "weight"]
 
     def _asked(self) -> list[Any] | None:
-        """Returns what answers about operators depend on; None if they cannot be stored."""
+        """Returns the settings that stored answers depend on; None if answers cannot be stored."""
         if self._on in REGISTERED and not hasattr(self._backend, "identity"):
             return None
         identity = "" if self._on in BUILT_IN else identity_of(self._backend, self._on)
@@ -278,7 +278,7 @@ class Division:
         return ["partition", self._on, identity, *about]
 
     def _leave_out_known(self) -> None:
-        """Leaves out what lists deny, what writes to its arguments, and what failed before."""
+        """Leaves out operators that are denied, cannot be in a region, or failed before."""
         for node in self._graph.nodes:
             if not is_operator(node):
                 continue
@@ -425,7 +425,7 @@ class Division:
             error = result if isinstance(result, Error) else None
             self._verdicts[key] = error
             path = self._path(node)
-            # A full disk says nothing about the operator.
+            # Do not store an error, such as a full disk, that is not due to the operator.
             is_lasting = error is not None and not isinstance(error.__cause__, _PASSING)
             if path is not None and is_lasting:
                 answer = {"stage": error.stage, "cause": error.cause, "repro": error.repro}
@@ -451,9 +451,9 @@ class Division:
 
 
 def without_frames(error: Error) -> Error:
-    """Returns an error that is not raised again, without the variables of the functions it left.
+    """Returns an error, which is not raised again, without its tracebacks.
 
-    They would keep programs in memory, in reference cycles.
+    The variables in their frames would keep programs in memory, in reference cycles.
     """
     problem: BaseException | None = error
     while problem is not None:

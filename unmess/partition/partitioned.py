@@ -97,8 +97,8 @@ class RegionCall(torch.nn.Module):
 
     def __init__(self, region: Region):
         super().__init__()
-        # Graphs are in reference cycles, which Python does not free at its end. IREE prints all
-        # objects that it still has then.
+        # Graphs are in reference cycles, which Python does not free when it exits. IREE's bindings
+        # then print all objects that still exist.
         self._held = [region.executable]
         weakref.finalize(self, self._held.clear)
         signature = region.executable.signature
@@ -130,9 +130,9 @@ class RegionCall(torch.nn.Module):
 
 
 def _check(spec: Any) -> Callable[[Any], bool]:
-    """Returns a quick check of a value, except its dynamic sizes.
+    """Returns a function that quickly checks a value, except its dynamic sizes.
 
-    If it returns False, the value may fit nevertheless.
+    A value for which it returns False may still fit.
     """
     if isinstance(spec, ScalarSpec):
         return lambda value: type(value) is spec.type
@@ -167,7 +167,7 @@ _Places = tuple[Dim, tuple[tuple[int, int], ...]]
 
 
 def _equal_sizes(signature: Signature) -> list[_Places] | None:
-    """Returns the dynamic sizes of the inputs; None if a size depends on others."""
+    """Returns the dynamic sizes of the inputs; None if guards or other sizes constrain them."""
     places: dict[Dim, list[tuple[int, int]]] = {}
     for index, leaf in enumerate(signature.inputs):
         for axis, size in enumerate(getattr(leaf.spec, "shape", ())):
@@ -208,7 +208,7 @@ def assembled(
         bound: the tensors of other placeholders.
         results: the nodes and constants that it returns, in order.
         written: pairs of an argument and its new value, which is copied into it at the end.
-        keep_strides: give the results of regions that are returned the strides of eager PyTorch.
+        keep_strides: whether the returned results of regions get the strides of eager PyTorch.
     """
     builder = _Builder(root, arguments, bound)
     inside = {node for region in regions.values() for node in region.nodes}

@@ -1,4 +1,4 @@
-"""Finds the operators that an error means."""
+"""Finds the operators that may have caused an error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _is_named(node: torch.fx.Node, text: str) -> bool:
 
 
 def _names(target: object) -> list[str]:
-    """Returns how messages of PyTorch and of MLIR spell an operator."""
+    """Returns the names that messages of PyTorch and of MLIR have for an operator."""
     if isinstance(target, torch._ops.OpOverload):
         return [target._schema.name.replace("::", ".")]
     name = getattr(target, "__name__", None)

@@ -1,7 +1,7 @@
 """Bundles of captured programs, without PyTorch, stored with the program's entry.
 
-They are for the runner `pipelines.backends.table.BUNDLED`. Running one needs neither the importers
-nor IREE's compiler. They are imported when one is written.
+They are for the runner `pipelines.backends.table.BUNDLED`. Running a bundle needs neither the
+importers nor IREE's compiler, which are imported only when a bundle is written.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def example_call(entry: Entry, bundle: Bundle, name: str) -> tuple[tuple[Any, ..
 
 
 def _restrided(value: Any, strides: Sequence[int | None] | None) -> Any:
-    """An array with these strides, in elements, as `unmess.core.program.strides.restrided`."""
+    """Returns an array with these strides; see `unmess.core.program.strides.restrided`."""
     if strides is None or None in strides or not value.size:
         return value
     import numpy as np

@@ -24,7 +24,7 @@ TOKENIZER = "tokenizer.json"
 
 @dataclass(frozen=True)
 class Need:
-    """What a command needs from a program, beyond lowering it.
+    """The needs of a command from a program, beyond lowering it.
 
     Attributes:
         results: eager's results of the example call.

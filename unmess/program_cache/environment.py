@@ -54,7 +54,7 @@ def user_folders() -> list[str]:
 def own_digest() -> str:
     """Returns a digest of the sources of unmess, as they were when it was first called.
 
-    A process that is forked for each command calls it when it has imported the sources.
+    The parent of workers calls it as soon as it has imported the sources, before it forks workers.
     """
     return digest_of(*_OWN)
 

@@ -279,7 +279,7 @@ class Watch:
             return
         decides = name.startswith(_DECISIVE) and not name.startswith(_INDUCTOR)
         if decides or self._user_frame(sys._getframe(2)) is not None:
-            # Values that are set meanwhile are not there when the next process compares.
+            # Take the value at the start: a value that is set later is missing in the next process.
             self._variables.setdefault(name, hidden(self._at_start.get(name)))
 
     def _all_variables(self) -> None:

@@ -15,7 +15,7 @@ _SUFFIX = ".safetensors"
 def in_files(
     tensors: Mapping[str, torch.Tensor], files: Iterable[str | Path]
 ) -> dict[str, dict[str, str]]:
-    """Returns the safetensors file of each tensor that is in one, as `file` and `name`.
+    """Returns `file` and `name` for each tensor that is in one of the safetensors files.
 
     Dtype, shape and every byte must be the same. Models convert, tie and rename the tensors that
     they load, so names alone prove nothing.

@@ -74,7 +74,7 @@ class Writer:
         return ids
 
     def _together(self, rows: list[list[int]], max_new_tokens: int) -> list[Iterator[int]]:
-        """Returns the tokens of each text; at most as many rows as the batch."""
+        """Returns an iterator over the tokens of each text, for at most `batch` rows."""
         counts = [TextCounts(len(row)) for row in rows]
         self.statistics.texts += counts
         return tokens_of_each(self._steps(rows, max_new_tokens), counts, self.end)

@@ -3,9 +3,9 @@
 | file | contents |
 | --- | --- |
 | `gathering.py` | gathers the facts: from a worker, from checks or from a matrix |
-| `describing.py`, `work.py` | capture and lower the model; in this process, and in the worker |
+| `work.py` | the code that runs in the worker: captures and lowers the model |
 | `facts.py` | the facts, without PyTorch |
-| `excerpt.py` | the first lines of IR |
-| `commands.py`, `failures.py`, `changes.py` | what the facts mean for a user |
+| `commands.py` | the command lines on the page |
+| `failures.py` | the failures, and the changes that the program needs |
 | `page.py`, `page.md.jinja` | the page |
 """

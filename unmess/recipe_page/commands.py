@@ -35,7 +35,7 @@ def _file_name(facts: Facts) -> str:
 
 
 def working_commands(facts: Facts) -> list[tuple[str, str]]:
-    """Returns the commands that work for the model, each after what it does."""
+    """Returns pairs: a description, and a command that works for the model."""
     model, options = facts.model, facts.options
     name = _file_name(facts)
     reached = {stage.stage for stage in facts.stages if stage.error is None}

@@ -1,4 +1,4 @@
-"""Writes a program's facts about its changes and failures on a recipe page."""
+"""The failures on a recipe page, and the changes that the program needs."""
 
 from __future__ import annotations
 

@@ -18,15 +18,15 @@ from torch.utils import _pytree as pytree
 def separate_views(
     graph_module: torch.fx.GraphModule,
 ) -> tuple[torch.fx.GraphModule, torch.fx.GraphModule | None]:
-    """Divides a functional graph into one that may be compiled, and one of views.
+    """Divides a functional graph into one to compile, and one that computes views.
 
     Args:
         graph_module: a graph with fake tensors and one flat sequence of outputs; not changed.
 
     Returns:
-        The graph without these views, which returns the values that they read and the other
-        outputs; and the graph of the views, which takes what the first one returns, and returns all
-        outputs. The second one is None if no output is a view of an input or of another output.
+        Two graphs. The first one has no outputs that are views of an input or of another output. It
+        returns the values that these views read, and the other outputs. The second one takes the
+        results of the first one, and returns all outputs; None if there are no such views.
     """
     graph = graph_module.graph
     results = list(graph.output_node().args[0])
@@ -99,11 +99,11 @@ def _chains(
 def _laid_out(graph: torch.fx.Graph, node: torch.fx.Node, traced: Any) -> torch.fx.Node:
     """Adds operators that give a tensor the order of strides of the traced one.
 
-    A view of a tensor may not exist with other strides. A compiled region may return them.
+    A compiled region may return other strides, with which a later view may be impossible.
     """
     if not isinstance(traced, torch.Tensor) or traced.dim() < 2:
         return node
-    # The strides of the example. Those of sizes that depend on data have none.
+    # The strides in the example. Strides that depend on data have no hint.
     hints = [getattr(getattr(each, "node", None), "hint", each) for each in traced.stride()]
     if None in hints:
         return node

@@ -64,7 +64,7 @@ class CompileError(BackendCompilerFailed, Error):
     """
 
     def __init__(self, error: Error, frame: FrameType | None):
-        """Takes over an error.
+        """Copies the fields of an error.
 
         Args:
             frame: the first frame that the traceback shows; TorchDynamo removes those before it.

@@ -83,7 +83,7 @@ def compile_graph(
     graph_module, views = separate_views(graph_module)
     name = _name(kind)
     cache = contextlib.nullcontext() if options.cache else artifacts.switched_off()
-    # AOTAutograd calls its compilers inside the fake tensor mode of the graph.
+    # Leave the fake tensor mode of the graph, in which AOTAutograd calls its compilers.
     with _disable_current_modes(), cache, _reported(name, graph_module, options.on):
         partitioned = partition_graph(
             graph_module,
@@ -127,9 +127,9 @@ def _warn(name: str, partitioned: PartitionedGraph) -> None:
 
 
 def _level_of_user() -> int:
-    """Returns the `stacklevel` of the user's call, for a warning of the function that calls this.
+    """Returns the `stacklevel` of the user's code, for a warning that the caller of this issues.
 
-    The compiled function is called there, or `backward`.
+    The user's code calls the compiled function, or `backward`.
     """
     frame, level = inspect.currentframe().f_back, 1
     while frame is not None and not is_users(frame.f_code.co_filename):

@@ -71,7 +71,7 @@ class ModelCheck:
 
 
 def check_model(work: tuple[str, str, float | None]) -> ModelCheck:
-    """Compares a model with eager. To be called in a process of its own, whose settings it changes.
+    """Compares a model with eager. Changes settings of the process, so call it in one of its own.
 
     Args:
         work: the model string; a key of `COMPILERS`; the memory that the process may allocate, in
@@ -89,7 +89,7 @@ def check_model(work: tuple[str, str, float | None]) -> ModelCheck:
             # Each operator that does not compile causes a warning.
             warnings.simplefilter("ignore")
             source = _timed(check, "source", lambda: find_source(model))
-            # A copy would not do: copies of PyTorch's quantized modules have other results.
+            # Load the model again: copies of PyTorch's quantized modules have other results.
             check_source(source, find_source(model).model, check)
     except Exception as problem:
         _fail(check, problem)
@@ -155,7 +155,7 @@ def _called(model: Callable[..., Any], source: Source) -> Any:
 class _HeavyFlops(TorchDispatchMode):
     """Counts the operations of matrix products and convolutions that run in eager.
 
-    Under PyTorch's own counter, TorchDynamo runs nothing that it has compiled.
+    Replaces PyTorch's own counter, under which TorchDynamo does not run compiled code.
     """
 
     def __init__(self) -> None:
@@ -180,8 +180,8 @@ def _compiled_share(graphs: Sequence[CompiledGraph], eager: int) -> float:
     """Returns the share of the floating-point operations of one call in compiled regions.
 
     Args:
-        graphs: with the number of their calls.
-        eager: those of the matrix products and convolutions that ran in eager, in graphs and
+        graphs: the compiled graphs, with the number of their calls.
+        eager: the operations of matrix products and convolutions that ran in eager, in graphs and
             outside of all graphs.
     """
     total = compiled = 0

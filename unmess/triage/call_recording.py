@@ -105,7 +105,7 @@ class _Recorder(TorchFunctionMode):
         name = self._values.name(operator.rpartition(".")[2])
         leaves = pytree.tree_leaves((args, kwargs))
         is_known = all(isinstance(leaf, (Reference, Code)) or is_plain(leaf) for leaf in leaves)
-        # Such a call fails in another way than the model.
+        # A call of `unknown` fails in another way than the model.
         function = code if code is not None and is_known else "unknown"
         where = _where()
         call = Call(self._values.value(name, result), function, args, kwargs, operator, where)

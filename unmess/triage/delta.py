@@ -34,7 +34,7 @@ def shortest_range(items: Sequence[_Item], holds: Callable[[Sequence[_Item]], bo
 
 
 def smallest(items: Sequence[_Item], holds: Callable[[Sequence[_Item]], bool]) -> list[_Item]:
-    """Returns items with the property such that it is lost without any of them.
+    """Returns a minimal part of the items: without any single one, the property is lost.
 
     This is the algorithm ddmin: it removes chunks, first large ones, then smaller ones.
 

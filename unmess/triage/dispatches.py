@@ -1,4 +1,4 @@
-"""Finds the dispatch of IREE behind a wrong result. Runs in workers."""
+"""Finds the miscompiled dispatch of IREE that causes a wrong result. Runs in workers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from unmess.core.options.target_options import TargetOptions
 from unmess.core.processes.children import limit_memory
 from unmess.isolated.options import Options
 
-# A dispatch is wrong if it differs by this part of the difference of the result, or by this much if
-# that is not a number.
+# A dispatch is wrong if it differs by this part of the difference of the program's result, or by
+# `_LEAST` if that difference is not a finite number.
 _PART, _LEAST = 0.1, 1e-3
 
 
@@ -26,7 +26,7 @@ def has_dispatches(runner: str) -> bool:
 def wrong_dispatch(
     send: Callable[[Any], None], model: str, options: Options, runner: str, difference: float | None
 ) -> None:
-    """Sends a line about the first dispatch that is compiled wrong, and its IR.
+    """Sends a line about the first dispatch that IREE miscompiles, and its IR.
 
     The IR is None if there is no such dispatch.
 

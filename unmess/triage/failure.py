@@ -1,4 +1,4 @@
-"""What identifies a failure: a smaller program reproduces it if its failure is the same.
+"""Identifies failures: a smaller program reproduces a failure if its own failure is equal.
 
 This module does not import PyTorch.
 """

@@ -29,7 +29,7 @@ class Finding:
         limit: the known limit that the failure matches.
         origin: what makes a result wrong, in one line; None if it was not looked for.
         value: the first wrong value, in one line; None if it was not looked for or found.
-        dispatch: a line about the dispatch of IREE that is compiled wrong; None if it was not
+        dispatch: a line about the dispatch that IREE miscompiles; None if it was not
             looked for.
         trials: the number of programs that were checked.
         is_complete: False if the time limit ended the search.

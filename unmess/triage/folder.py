@@ -150,7 +150,7 @@ class Folder:
     def _culprit(self, trace: Trace | None) -> Call | None:
         """Returns the call that the message names by its operator or its line.
 
-        If it names none, that is the last call of a program that nothing can be removed from.
+        Without such a call, returns the last one of a program that is reduced completely.
         """
         if trace is None or not trace.calls:
             return None
@@ -159,7 +159,7 @@ class Folder:
         named = [
             call for call in trace.calls if name and f"{call.operator}.".startswith(f"{name}.")
         ]
-        # The program is the one that was checked, but for its inputs.
+        # Line numbers are those of the checked program, whose inputs differ from `trace`.
         lines = program_text(self._best.trace).splitlines()
         file, _, number = (row.where or "").rpartition(":")
         line = lines[int(number) - 1].strip() if Path(file).name == CANDIDATE else ""

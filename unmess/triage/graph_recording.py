@@ -16,7 +16,7 @@ from unmess.core.program.eager import copied
 from unmess.triage.trace import Call, Code, Reference, Trace, Value
 from unmess.triage.values import Values, argument, function_code
 
-# What the code of a graph may name.
+# Definitions of the names that the code of a graph may use.
 _NAMES = "from math import inf, nan\n\ndevice = torch.device\nNoneType = type(None)\n\n\n"
 
 

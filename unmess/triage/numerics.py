@@ -19,7 +19,7 @@ _RESULT = re.compile(r"\bresult\[(\d+)\]")
 # Differences up to these may be rounding, relative to the largest value of a result. Larger ones
 # are not.
 _ROUNDING = {"float64": 1e-9, "float32": 1e-3, "float16": 0.1, "bfloat16": 0.3}
-# Runners whose common part is the lowering.
+# A second runner for the check, by runner. Their common part is the lowering.
 _OTHER = {"reference": "iree-cpu"}
 
 

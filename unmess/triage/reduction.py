@@ -92,7 +92,7 @@ class Reduction:
         line = self._row.where
         placed = [unit for unit in units if line and calls[unit[0]].where == line]
         both = [unit for unit in named if unit in placed]
-        # The only result of a program for one wrong value.
+        # If one wrong value is the only result, the last call computes it.
         last = [unit for unit in units[-1:] if len(trace.outputs) == 1]
         return list(dict.fromkeys((*both, *named, *placed, *last)))[:most]
 
@@ -112,7 +112,7 @@ class Reduction:
 
 
 def _forms(trace: Trace) -> list[Trace]:
-    """Returns the program with static sizes and weights as arguments, and less simple forms."""
+    """Returns forms of the program, the simplest first: static sizes, weights as arguments."""
     static = trace.static()
     plain = tuple(replace(value, is_weight=False) for value in static.inputs)
     forms = [replace(static, inputs=plain), static, trace]

@@ -28,7 +28,7 @@ _HANG_FACTOR, _HANG_SECONDS = 3.0, 3.0
 # The least time for the checks that find the origin of a wrong value, in seconds.
 _ORIGIN_SECONDS = 60.0
 
-# How origins begin for which the compiler may have compiled a dispatch wrong.
+# Prefixes of the origins that a miscompiled dispatch may explain.
 _OF_COMPILER = ("the compiler", "the preset")
 
 
@@ -44,7 +44,7 @@ class Best:
         is_complete: whether the search has ended by itself, not by its time limit.
         wrong: the first wrong value of the model, if it was looked for and found.
         origin: what makes the value wrong, in one line.
-        dispatch: a line about the dispatch of IREE that is compiled wrong; None if it was not
+        dispatch: a line about the dispatch that IREE miscompiles; None if it was not
             looked for.
         dispatch_ir: the IR of this dispatch; None if it is not known.
     """
@@ -134,7 +134,7 @@ class Search:
     def _find_origin(self) -> None:
         if self.best.trace is None:
             return
-        # The reduced program is small.
+        # This takes little time, because the reduced program is small.
         self._trials.extend(_ORIGIN_SECONDS)
         with contextlib.suppress(TimeUp):
             self.best.origin = cause_of(self._trials, self.best.trace, self.best.row, self.failure)

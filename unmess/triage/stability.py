@@ -42,7 +42,7 @@ def unstable_call(
     first = recorded("first")
     with _filled_memory():
         filled = recorded("filled")
-    # Filled memory comes with deterministic kernels, whose results may be rounded differently.
+    # Filling memory also selects deterministic kernels, whose results may be rounded differently.
     others = (
         (filled, UNINITIALIZED, _ROUNDING),
         (recorded("again"), VARYING, 0.0),

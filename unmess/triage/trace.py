@@ -1,4 +1,4 @@
-"""A model as a list of calls, with the recorded value of each: what triage reduces.
+"""A model as a list of calls, with the recorded value of each. Triage reduces this list.
 
 This module does not import PyTorch.
 """

@@ -85,7 +85,7 @@ class Trials:
         if rows:
             return rows[0]
         if "timed out" in (child.death or "") and left < limit:
-            # Not the candidate took too long, the search did.
+            # The time of the search is over, which is less than the limit of the candidate.
             raise TimeUp
         error = Error(child.stage, f"{child.death} in stage {child.stage}", hint=child.hint)
         return child.last_row(runner, options.via, error)

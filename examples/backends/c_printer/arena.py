@@ -13,7 +13,7 @@ ALIGNMENT = 64
 ALLOCATIONS = ("memref.alloc", "memref.alloca")
 # Operations whose result is a view of their first operand.
 VIEWS = ("memref.reinterpret_cast", "memref.extract_strided_metadata", "memref.cast")
-# Operations that pass buffers on. They copy them, so that each has one place.
+# Operations that pass buffers on. The printed code copies the buffers, so that each has one place.
 CARRIERS = ("scf.for", "scf.while", "scf.if")
 
 

@@ -16,7 +16,7 @@ _FLOAT_PREDICATES = (
     *("!({0} <= {1})", "!({0} < {1})", "!({0} >= {1})", "!({0} > {1})", "{0} != {1}"),
     *("{0} != {0} || {1} != {1}", "true"),
 )
-# Functions of math.h. Those of floats end in f.
+# Functions of math.h. The names of the variants for float end in f.
 _MATH = {
     **{name: name for name in ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt")},
     **{name: name for name in ("ceil", "copysign", "cos", "cosh", "erf", "erfc", "exp", "exp2")},
@@ -58,7 +58,7 @@ def literal(kind, value):
 
 
 def _wrapping(sign):
-    """Addition and others: computed without sign, because overflow of signed integers is not."""
+    """Prints integer arithmetic on unsigned types, because signed overflow is undefined in C."""
 
     def expression(operation, a, b):
         kind = operation.results[0].type
@@ -73,7 +73,7 @@ def _wrapping(sign):
 
 
 def _is_of_loops(value):
-    """Returns whether an index is computed from those of loops alone, so that it is small."""
+    """Returns whether an index is computed from loop indices and constants only: it is small."""
     if not isinstance(value.type, ir.IndexType):
         return False
     if isinstance(value.owner, ir.Block):
@@ -86,7 +86,7 @@ def _is_of_loops(value):
 
 
 def _cast(text):
-    """Formats with the operands and the result's type `T`; `T(…)` around the whole."""
+    """Formats `text` with the operands, and casts the whole to the type of the result."""
 
     def expression(operation, *operands):
         kind = TYPES[str(operation.results[0].type)]
@@ -132,7 +132,7 @@ def _compare_floats(operation, a, b):
 
 
 def _shift(sign, is_signed):
-    """Shifts by the width or more give 0, or the sign."""
+    """Prints a shift. A shift by the width or more results in 0, or in the sign."""
 
     def expression(operation, a, b):
         kind = operation.results[0].type
@@ -177,7 +177,7 @@ def _function(name):
 
 
 def _to_signed(operation, a):
-    """Integers of 8 and 16 bits are those of 32 bits, truncated, as in eager."""
+    """Converts to 8 and 16 bits by way of 32 bits and truncation, as eager does."""
     bits = width(operation.results[0].type)
     return _cast(f"f64_to_i{max(32, bits)}({{0}})")(operation, a)
 

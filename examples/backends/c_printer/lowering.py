@@ -68,7 +68,7 @@ def lower_to_loops(module, unchecked=False):
 
 
 def _return_each_once(function):
-    """Copies tensors that a function returns twice: the pass for results crashes at those."""
+    """Copies tensors that a function returns twice, because `PASSES` would crash on them."""
     *_, last = function.regions[0].blocks[0].operations
     seen = set()
     for position, value in enumerate(last.operands):

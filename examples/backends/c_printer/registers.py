@@ -106,7 +106,7 @@ def _memory(access):
 def _root(value):
     """Returns the buffer, or the name of the global, that a value is or is a view of.
 
-    Different ones have different memory.
+    Different results stand for different memory.
     """
     while not isinstance(value.owner, ir.Block):
         operation = value.owner.operation

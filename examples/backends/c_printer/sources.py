@@ -18,7 +18,8 @@ from c_printer.types import element_type
 from unmess.core.program.weights import row_major
 from unmess.core.signature.signature import ScalarSpec
 
-# If the constants have more elements together, those with more elements than LARGE go to the file.
+# If all constants together have more elements than the first number, those that have more elements
+# than the second one go to the file of weights.
 _ALL_IN_TEXT, _LARGE = 1 << 16, 1 << 10
 _HELPERS = Path(__file__).parent / "helpers.inc"
 _RESOURCE = re.compile(r'"0x([0-9A-Fa-f]*)"')
@@ -73,7 +74,7 @@ def print_c(module, unchecked=False):
 
 @dataclass(frozen=True)
 class _Constant:
-    """Elements that do not change, or the first value of a global: a C name, and the array."""
+    """A constant, or the initial value of a global: its C name, and its elements."""
 
     name: str
     array: np.ndarray
@@ -232,7 +233,7 @@ def elements(attribute, kind):
     if isinstance(attribute, (ir.DenseIntElementsAttr, ir.DenseFPElementsAttr)):
         array = np.array(attribute)
         return array.view(np.int8) if array.dtype == np.bool_ else array
-    # The bindings have no access to a resource's data but its text: the alignment, then the bytes.
+    # The bindings give access to a resource's data only as text: the alignment, then the bytes.
     with attribute.context, ir.Location.unknown():
         holder = ir.Module.create()
         holder.operation.attributes["unmess.data"] = attribute
@@ -256,7 +257,7 @@ def _table(constant):
 
 
 class _Names:
-    """Makes different C names from any names."""
+    """Makes unique C identifiers from arbitrary names."""
 
     def __init__(self):
         self._taken = set()

@@ -19,7 +19,7 @@ TYPES = {
 
 
 def width(kind):
-    """Returns the bits of a number type. An index has 64."""
+    """Returns the width of a number type in bits. An index has 64."""
     return 64 if isinstance(kind, ir.IndexType) else kind.width
 
 

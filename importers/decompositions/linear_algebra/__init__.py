@@ -57,8 +57,9 @@ def in_loops(overload: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
     """Computes an operator by a loop over columns or rotations. Batch sizes may be dynamic.
 
     Returns:
-        The results; or NotImplemented if a matrix has a dynamic size, to keep the call as it is.
-        Then it fails at the import, and with a fallback, it runs in eager PyTorch.
+        The results. If a matrix has a dynamic size, a composite operator is computed by
+        PyTorch's definition; any other call is kept (NotImplemented). A kept call fails at the
+        import; with a fallback, it runs in eager PyTorch.
     """
     tensors = [x for x in pytree.tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
     rank = tensors[0].dim()

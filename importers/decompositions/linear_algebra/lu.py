@@ -201,7 +201,7 @@ def _factored(a: Matrix, size: int | None = None) -> tuple[Matrix, torch.Tensor]
 
     Args:
         a: `[..., m, n]`.
-        size: the number of rows and columns to factorize. Those after them are only eliminated.
+        size: the number of rows and columns to factorize. Later ones are only eliminated.
     """
     rank = min(a.shape[-2:]) if size is None else size
     pivots = torch.zeros([*a.shape[:-2], rank], dtype=torch.int64)

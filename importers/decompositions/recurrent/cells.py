@@ -1,4 +1,4 @@
-"""The cells of recurrent layers: what one step computes from the products of its input."""
+"""The cells of recurrent layers. A cell computes one step from the products of its input."""
 
 from __future__ import annotations
 
@@ -67,7 +67,10 @@ def _lstm_constants(weights: Weights) -> tuple[Tensor | None, list[Tensor]]:
 
 
 def _gru_constants(weights: Weights) -> tuple[Tensor | None, list[Tensor]]:
-    """Leaves the new gate's recurrent bias in the loop, where the reset gate multiplies it."""
+    """Returns the bias outside of the loop, and the constants.
+
+    The new gate's recurrent bias stays in the loop, where the reset gate multiplies it.
+    """
     bias = weights.recurrent_bias
     if bias is None:
         return None, [_columns(weights.recurrent)]

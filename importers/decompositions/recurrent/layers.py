@@ -26,7 +26,7 @@ def layers(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Tensor, ...]:
-    """Computes `aten.lstm.input` and its relatives."""
+    """Computes `aten.lstm.input` and the same operators of other cells."""
     x = x.transpose(0, 1) if batch_first else x
     states = [states] if isinstance(states, Tensor) else states
     groups = grouped(weights, has_biases, 1 + bidirectional, num_layers)
@@ -101,9 +101,9 @@ def packed_layers(
     train: bool,
     bidirectional: bool,
 ) -> tuple[Tensor, ...]:
-    """Computes `aten.lstm.data` and its relatives.
+    """Computes `aten.lstm.data` and the same operators of other cells.
 
-    It pads the sequences, and the steps only change those that have not ended.
+    Pads the sequences. A step only changes the sequences that have not ended.
     """
     states = [states] if isinstance(states, Tensor) else states
     batch = states[0].shape[1]
@@ -117,7 +117,7 @@ def packed_layers(
 
 
 def _padded(x: Tensor, starts: Tensor, batch_sizes: Tensor, batch: int) -> Tensor:
-    """Returns (steps, batch, width). Where a sequence has ended, a row repeats the first one."""
+    """Returns (steps, batch, width). After the end of a sequence, rows repeat row 0 of `x`."""
     place = torch.arange(batch)
     rows = starts.unsqueeze(1) + place
     rows = torch.where(place < batch_sizes.unsqueeze(1), rows, 0)
@@ -125,7 +125,7 @@ def _padded(x: Tensor, starts: Tensor, batch_sizes: Tensor, batch: int) -> Tenso
 
 
 def _packed(x: Tensor, starts: Tensor, ends: Tensor, count: int) -> Tensor:
-    """Returns the `count` rows (rows, width) of x (steps, batch, width) that are packed."""
+    """Packs x (steps, batch, width): returns the `count` rows inside sequences, (rows, width)."""
     number = torch.arange(count)
     step = (ends <= number.unsqueeze(1)).sum(1)
     place = number - starts.index_select(0, step)

@@ -175,7 +175,10 @@ def _lower_and_upper(a: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, to
 def _at_ends(
     a: torch.Tensor, x: torch.Tensor, value: torch.Tensor, none: float, full: float
 ) -> torch.Tensor:
-    """Returns `value`, or eager's where a or x is 0, infinite or negative, even beside NaN."""
+    """Returns `value`, but eager's result where a or x is 0, infinite or negative.
+
+    This holds even if the other one is NaN.
+    """
     value = torch.where(torch.eq(x, torch.inf), full, value)
     value = torch.where(torch.eq(a, torch.inf), none, value)
     value = torch.where(torch.logical_and(torch.isinf(a), torch.isinf(x)), torch.nan, value)
@@ -187,7 +190,7 @@ def _at_ends(
 def _where_used(
     used: torch.Tensor, a: torch.Tensor, x: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Replaces a and x by 1, which takes few steps, where the result is not used."""
+    """Replaces a and x by 1 where the result is not used. 1 takes few steps."""
     return torch.where(used, a, 1.0), torch.where(used, x, 1.0)
 
 

@@ -162,5 +162,5 @@ _POLYNOMIALS = {
 
 @takes_overload
 def polynomial(overload: torch._ops.OpOverload, x: Any, n: Any) -> Any:
-    """Computes `special_chebyshev_polynomial_t` and its relatives."""
+    """Computes `special_chebyshev_polynomial_t` and the operators of other polynomials."""
     return _POLYNOMIALS[overload.overloadpacket.__name__.removeprefix("special_")](x, n)

@@ -21,7 +21,7 @@ _MOST_TAPS = 8
 
 @dataclass(frozen=True)
 class _Axis:
-    """How an axis is resized.
+    """The resizing of one axis.
 
     Attributes:
         axis: the index of the axis.

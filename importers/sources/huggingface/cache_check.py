@@ -13,8 +13,8 @@ from transformers import PreTrainedModel
 from importers.capture.tensor_attributes import named_attributes
 from unmess.core.errors.error import Error, first_line
 
-# The largest norm of the difference, relative to the norm of the logits. With fewer digits,
-# rounding selects other experts, for example.
+# The largest norm of the difference, relative to the norm of the logits: in f32 or f64, and in
+# reduced precision, where rounding may select other experts, for example.
 _SINGLE, _REDUCED = 1e-3, 0.25
 
 
@@ -78,9 +78,9 @@ def tensor_versions(model: PreTrainedModel) -> dict[str, tuple[torch.Tensor, int
 
 
 def check_no_own_state(model: PreTrainedModel, before: dict[str, tuple[torch.Tensor, int]]) -> None:
-    """Refuses a model whose last step has changed an attribute, such as that of RecurrentGemma.
+    """Raises an Error if the last step has changed an attribute of the model (RecurrentGemma).
 
-    The next text would begin with it.
+    The next text would begin with that state.
 
     Args:
         before: `tensor_versions` before the step.

@@ -12,7 +12,7 @@ import torch
 from importers.sources.huggingface import audio, text, time_series, vision
 from importers.sources.huggingface.parts import first
 
-# The function that creates the example for each of these inputs. Other inputs are optional.
+# Maps an input to the function that creates its example. Inputs not listed here are optional.
 _SENSES = {
     "pixel_values": vision.pixels,
     "grid_thw": vision.pixels,

@@ -167,8 +167,8 @@ def _matrix(tensor: Any, model: Any, name: str | None, processor: Any) -> _Matri
 def _row_order(tensor: Any, processor: Any) -> np.ndarray | None:
     """Returns the order in which transformers puts the rows of a tensor.
 
-    It is found by converting a matrix in which each element says where it is. None, if the
-    conversion does anything else than reordering rows, such as transposing the matrix.
+    Converts a probe that contains its own row numbers. Returns None if the conversion does anything
+    but reorder rows, such as transpose the matrix.
     """
     rows = tensor.data.shape[0]
     # Two columns: a transposed or reshaped matrix has another shape or other numbers.

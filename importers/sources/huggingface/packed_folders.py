@@ -27,9 +27,9 @@ from unmess.core.errors.error import Error, first_line
 
 
 def packed_layout(path: str, config: Any) -> PackedFolder | None:
-    """Returns the packed weights that the configuration of a model announces, or None.
+    """Returns the packed weights that the configuration of a model declares, or None.
 
-    Removes the announcement from the configuration, so that transformers needs no package.
+    Removes `quantization_config` from the configuration, so that transformers needs no package.
 
     Raises:
         Error: stage `source`, if this variant of the layout is not supported.

@@ -39,7 +39,7 @@ class FunctionalLayer(StaticLayer):
 
 
 def first_position(cache: Tensors, count: int, positions: int) -> int:
-    """Returns the position of the first of `count` new ones in a cache of so many positions.
+    """Returns the first of `count` new positions in a cache with `positions` positions.
 
     The bounds of the cache become checks in the program, so that it never writes outside.
     """

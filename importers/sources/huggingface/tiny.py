@@ -17,10 +17,10 @@ from importers.sources.random_weights import SEED, seeded, vary_constant_paramet
 from importers.sources.source import Source
 from unmess.core.errors.error import Error, first_line
 
-# The most parameters of a tiny network. A larger one is not a useful example.
+# The maximum number of parameters of a tiny network. A larger one is not a useful example.
 _MOST = 100_000_000
 
-# What transformers raises for a package that is not installed.
+# The error message of transformers for a package that is not installed.
 _REQUIRES = re.compile(r"requires the (\w+) library but it was not found")
 
 

@@ -249,15 +249,15 @@ def _overrides(
     values: dict[str, Any] = {}
     for shared, size in sizes.items():
         name = aliases.get(shared, shared)
-        # Other attributes have a list with one size per stage.
+        # Keep `num_stages`: other attributes are lists with one size per stage.
         if name not in defaults or name == "num_stages":
             continue
         # In these models `window_size` is in pixels, or is divided further.
         if name == "window_size" and {"spatial_merge_size", "downsample_rate"} & defaults.keys():
             continue
         default = defaults[name]
-        # The output stages and layers of a part depend on its own depth. The number of heads
-        # divides the first width of the stages.
+        # Keep the depth of a part whose output stages or layers are given. Keep the first width of
+        # several stages, which the number of heads divides.
         if shared in _DEPTHS and _HANDED_OUT & defaults.keys() & (given or {}).keys():
             continue
         if name == "embed_dim" and "depths" in defaults:

@@ -167,7 +167,7 @@ class CommandBackend:
         return weights
 
     def _write_inputs(self, arguments: Sequence[Any], folder: Path) -> tuple[Path, Path]:
-        """Writes the arguments of a call, and returns the places of them and of the results."""
+        """Writes the arguments of a call, and returns their path and the path of the results."""
         form = self.description.tensors
         suffix = {"npy": "", "bin": ".json", "safetensors": ".safetensors"}[form]
         inputs, outputs = folder / f"inputs{suffix}", folder / f"outputs{suffix}"
@@ -251,7 +251,7 @@ class CommandBackend:
     def _words(
         self, command: tuple[str, ...], places: Mapping[str, Path | int | None]
     ) -> list[str]:
-        """Returns a command with its places filled, and the path of its program."""
+        """Returns a command with its placeholders filled, and its program as a path."""
         description = self.description
         values = tools.all_places(description)
         values |= {name: str(place) for name, place in places.items() if place is not None}

@@ -204,7 +204,7 @@ class _Reader:
         )
 
     def _beside(self, own_pass: str) -> str:
-        """Returns a pass; the file of a function is relative to the folder of the description."""
+        """Returns a pass. Resolves the file of a Python function from the description's folder."""
         match = _FUNCTION.fullmatch(own_pass)
         if not match:
             return own_pass
@@ -261,7 +261,7 @@ class _Reader:
 
 
 def _place_of(key: str) -> str | None:
-    """Returns in which table a key belongs; None if there is no such key."""
+    """Returns a hint about the table that a key belongs to; None if there is no such key."""
     properties = schema()["properties"]
     if key in properties:
         return f"{key} belongs above the first table, such as [input]"

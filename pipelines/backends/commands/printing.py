@@ -194,7 +194,7 @@ def _tensor(part: str, dtype: torch.dtype) -> torch.Tensor:
     sizes = _SIZES.match(part)
     shape = [int(size) for size in sizes[1].split(",") if size.strip()] if sizes else []
     data = part[sizes.end() :] if sizes else ""
-    # Of a tensor without elements, the runner utilities print a row that is not there.
+    # The runner utilities print a row even for a tensor without elements.
     found = _INTEGER.findall(data) if math.prod(shape) else []
     numbers = np.array(found, dtype="i8")
     if sizes is None or len(numbers) != math.prod(shape):

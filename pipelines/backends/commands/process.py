@@ -34,8 +34,9 @@ class Ended:
 
     Attributes:
         command: its words.
-        status: its exit code, or the negated number of the signal that ended it, or its command
-            if it is a shell; None if it did not end in time or did not start.
+        status: its exit code, or the negated number of the signal that ended it. If a shell reports
+            that a signal ended its command, that signal counts. None if the command did not end in
+            time or did not start.
         problem: why it did not succeed, one line; None if it did.
         stdout, stderr: the files with its output.
         seconds: how long it ran.

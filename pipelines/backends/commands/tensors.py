@@ -29,10 +29,10 @@ _DTYPES = {
     )
 }
 _MAGIC = b"\x93NUMPY"
-# Names of files that an error lists.
+# Maximum number of file names that an error lists.
 _LISTED = 5
 _NUMBERS = {int: torch.int64, float: torch.float64, bool: torch.bool}
-# What libraries raise for files that a tool has written wrong.
+# Exceptions that libraries raise for malformed files.
 _DAMAGED = (
     *(OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, MemoryError),
     safetensors.SafetensorError,

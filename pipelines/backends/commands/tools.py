@@ -21,7 +21,7 @@ _SEPARATORS = re.compile(r"[\s=,;:'\"(){}]+")
 
 
 def places(description: Description) -> dict[str, str]:
-    """Returns the values of the places that every command may have."""
+    """Returns the values of the placeholders that every command may have."""
     return {
         "folder": str(description.file.parent),
         "python": sys.executable,
@@ -30,7 +30,7 @@ def places(description: Description) -> dict[str, str]:
 
 
 def all_places(description: Description) -> dict[str, str]:
-    """Returns the values of all places; empty for those of one compilation or run."""
+    """Returns the values of all placeholders; empty for those of one compilation or run."""
     names = ("input", "output", "inputs", "outputs", "results", "weights")
     of_call = dict.fromkeys(names, "")
     return of_call | places(description)
@@ -49,10 +49,10 @@ def environment(description: Description) -> dict[str, str]:
 
 
 def filled(word: str, values: dict[str, str], folder: Path) -> str:
-    """Returns a word of a command with its places filled.
+    """Returns a word of a command with its placeholders filled.
 
-    A relative path is relative to the folder of the description: a word with a slash that names a
-    file there.
+    A relative path that has a slash becomes absolute if it names a file in the description's
+    folder.
     """
     text = word.format(**values)
     # The value of an option may be a path, too.
@@ -63,10 +63,10 @@ def filled(word: str, values: dict[str, str], folder: Path) -> str:
 
 
 def identity(description: Description) -> str:
-    """Returns a digest of all that decides what the commands do, as far as it is known.
+    """Returns a digest of everything that is known to affect what the commands do.
 
-    That is the description, its folder, the values of its variables, the files that the commands
-    name, those of `passes`, and what the tool prints as its version.
+    It covers the description, its folder, the values of its variables, the files that the commands
+    and `passes` name, and the version that the tool prints.
     """
     known = all_places(description)
     variables = environment(description)
@@ -93,10 +93,10 @@ def identity(description: Description) -> str:
 
 
 def _places_in(text: str) -> list[str]:
-    """Returns a text and its parts: each may be the path of a file.
+    """Returns the parts of a text that may be the paths of files, the whole text included.
 
-    Such as the value of an option (--plugin=./mine.so), a word of a command for a shell, an option
-    of a pass, or a folder of a search path.
+    A part is the value of an option (--plugin=./mine.so), a word of a command for a shell, an
+    option of a pass, or a folder of a search path.
     """
     return list(dict.fromkeys((text, text.partition("=")[2], *_SEPARATORS.split(text))))
 

@@ -131,8 +131,8 @@ def pow(x: Scalar, y: Scalar) -> Scalar:
     product = y * high
     rest = product_rest(y, high, product) + y * low
     value = product.math("exp")
-    # Multiply by (1 + rest), unless an infinity would make it NaN. For products that overflow to 0,
-    # the rest is not a number.
+    # Multiply by (1 + rest), but not if the value is 0 or infinite: the rest may then be infinite
+    # or NaN.
     corrected = (product.size() < math.inf) & (value.size() < math.inf) & (value > 0)
     return _power(x, y, select(corrected, value + value * rest, value))
 
@@ -149,7 +149,7 @@ def narrow_pow(x: Scalar, y: Scalar) -> Scalar:
 
 
 def _power(x: Scalar, y: Scalar, finite: Scalar) -> Scalar:
-    """Returns `x` to the power `y`, where `finite` is its size for finite numbers but zero."""
+    """Returns `x` to the power `y`. `finite` is its absolute value if `x` is finite and not 0."""
     size = x.size()
     # For zeros and infinities, use their logarithm.
     edge = size.equals(0) | size.equals(math.inf)

@@ -1,4 +1,4 @@
-"""Reduction of angles to a number of quarter turns and a rest."""
+"""Reduces angles to a number of quarter turns and a remainder."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _COSINE = (
     *(-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07),
     *(2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02),
 )
-# How many 24-bit parts of 1/(2π) a number of f32 is multiplied with. From each of the edges on, one
-# more of the first parts yields only whole turns.
+# The number of 24-bit parts of 1/(2π) that an f32 number is multiplied by. From each edge on, one
+# more of the first parts yields only whole turns, and is skipped.
 _NARROW_PARTS = 5
 _NARROW_EDGES = tuple(2.0 ** (24 * part + 23) for part in range(1, 5))
 
 
 def reduced(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Returns the number of the quarter turn nearest to `x`, and sine and cosine of the rest."""
+    """Returns the number of quarter turns nearest to `x`, and sine and cosine of the remainder."""
     turns = (x * (2 / math.pi)).math("roundeven")
     small = x.size() < _MEDIUM
     turns = select(small, turns, 0)
@@ -69,8 +69,8 @@ def reduced_narrow(x: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
     """Reduces an f32 number like `reduced`, but without branches, which vector code cannot have.
 
     Returns:
-        Whether the number of the quarter turn is odd, whether half of it, rounded down, is odd, and
-        the sine and cosine of the rest.
+        Whether the number of quarter turns is odd, whether half of it, rounded down, is odd, and
+        the sine and cosine of the remainder.
     """
     size = x.size()
     turns = (x * (2 / math.pi)).math("roundeven")

@@ -7,8 +7,8 @@ import math
 from pipelines.ir.expressions import Scalar, constant, polynomial, select, with_sign_of
 from pipelines.iree.elementary.quarter_turns import reduced, reduced_narrow
 
-# fdlibm's s_atan.c: coefficients of x², for x up to 7/16. Beyond, each step has an edge and a
-# number: the polynomial computes the difference to that number's arc tangent.
+# fdlibm's s_atan.c: coefficients of x², for x up to 7/16. Each step has an edge and a number. From
+# the edge on, the polynomial computes the difference to the arc tangent of the number.
 _ARC = (
     *(1.62858201153657823623e-02, -3.65315727442169155270e-02, 4.97687799461593236017e-02),
     *(-5.83357013379057348645e-02, 6.66107313738753120669e-02, -7.69187620504482999495e-02),

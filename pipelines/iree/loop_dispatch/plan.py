@@ -35,8 +35,8 @@ _VIEWS = (*_RESHAPES, "tensor.extract_slice")
 _MOST_MULTIPLICATIONS = 1 << 20
 # The kernel keeps temporaries on the stack. IREE limits the stack of a kernel to 32 KiB.
 _LARGEST_STACK = 24 << 10
-# The operations of a step. Shared elementwise operations are repeated for each use, up to this
-# number of operations.
+# The maximum number of operations of a step, before and after shared elementwise operations are
+# repeated for each use.
 _LONGEST_STEP, _MOST_REPEATED = 200, 1000
 
 
@@ -46,7 +46,7 @@ class Plan:
 
     Attributes:
         product: the matrix product of a step.
-        ranges: of the slices.
+        ranges: the conditions under which its slices are in range.
         collected: the positions of carried tensors to which each step adds one row. The others are
             the state.
         roots: the results of elementwise operations that a step keeps, all of the same type.
@@ -99,7 +99,7 @@ def _is_float_tensor(kind: ir.Type) -> bool:
 
 
 def _take_results(plan: Plan, block: ir.Block, loop: ir.Operation) -> bool:
-    """Finds the collected tensors and the roots. Returns whether there are only such results."""
+    """Adds collected tensors and roots to the plan. Returns False for other results of a step."""
     last = block.operations[len(block.operations) - 1].operation
     for number, result in enumerate(last.operands):
         argument, init = block.arguments[number + 1], loop.operands[number + 3]
@@ -122,7 +122,7 @@ def _take_results(plan: Plan, block: ir.Block, loop: ir.Operation) -> bool:
 
 
 def _fills(insertion: ir.Operation, init: ir.Value, end: ir.Value) -> bool:
-    """Returns whether the rows that `end` steps insert are all of a tensor, which none reads."""
+    """Returns whether `end` steps insert all rows of a tensor, and no step reads it."""
     uses = [use.owner.operation.name for use in insertion.operands[1].uses]
     rows, *row = ir.RankedTensorType(init.type).shape
     if rows == ir.ShapedType.get_dynamic_size():
@@ -142,7 +142,7 @@ def _fills(insertion: ir.Operation, init: ir.Value, end: ir.Value) -> bool:
 
 
 def unshaped(value: ir.Value) -> ir.Value:
-    """Returns the tensor that a tensor was before axes of size 1 were added or removed."""
+    """Returns the tensor before reshapes that only add or remove axes of size 1."""
     while not isinstance(value.owner, ir.Block) and value.owner.name in _RESHAPES:
         source = value.owner.operands[0]
         shapes = (ir.RankedTensorType(each.type).shape for each in (value, source))
@@ -201,7 +201,10 @@ def body_of(roots: Sequence[ir.Value]) -> Body | None:
 
 
 def _source(value: ir.Value, at: tuple[Index, ...]) -> tuple[ir.Value, tuple[Index, ...]] | None:
-    """Returns the tensor that static slices and reshapes to other sizes of 1 were made of."""
+    """Returns the operand of a static slice or of a reshape that removes axes of size 1.
+
+    Returns other tensors themselves; None if an index adds several loops, or multiplies one.
+    """
     if any(place.loops[1:] or (place.loops and place.loops[0][1] != 1) for place in at):
         return None
     owner = value.owner

@@ -12,12 +12,12 @@ from pipelines.ir.loops import index, size
 
 @dataclass
 class Ranges:
-    """What the rows of a loop's tensors must be for its slices to be in range.
+    """The conditions under which the slices of a loop are in range.
 
     Attributes:
-        numbers: values in the loop that are the number of the step if all checks are true.
-        limits: what the end of the loop must not be above: numbers before the loop, or tensors,
-            whose first axis has that many rows. Each has the message of its check.
+        numbers: values in the loop that equal the number of the step if all checks are true.
+        limits: the end of the loop must be at most each of these: numbers before the loop, or the
+            numbers of rows of tensors, given as the tensors. Each has the message of its check.
     """
 
     numbers: set[ir.Value] = field(default_factory=set)
@@ -35,7 +35,7 @@ class Ranges:
 
 
 def ranges_of(loop: ir.Operation) -> Ranges | None:
-    """Returns the ranges of a loop from 0 in steps of 1; None if they are not known before it.
+    """Returns the conditions of a loop from 0 in steps of 1; None if they are not known before it.
 
     Each slice must be static, or the row with the number of the step. Each check must compare that
     number with a size.
@@ -75,10 +75,10 @@ def ranges_of(loop: ir.Operation) -> Ranges | None:
 
 
 def _limits(condition: ir.Value, number: ir.Value) -> tuple[list[ir.Value], list[ir.Value]]:
-    """Returns the numbers that the number of a step must be less than to fulfil a condition.
+    """Returns the limits that the number of a step must be less than for a condition to hold.
 
-    Also returns what else must be true: numbers that must be at least 1, which a limit always is,
-    or other conditions. The number of the step is never negative.
+    Also returns the other requirements: numbers that must be at least 1, and other conditions. The
+    number of the step is never negative, so a limit is always at least 1.
     """
     owner = condition.owner
     if isinstance(owner, ir.Block) or owner.name not in ("arith.andi", "arith.cmpi"):
@@ -97,7 +97,7 @@ def _limits(condition: ir.Value, number: ir.Value) -> tuple[list[ir.Value], list
 
 
 def _before(value: ir.Value, block: ir.Block, loop: ir.Operation) -> ir.Value | None:
-    """Returns a value before the loop for a value of the loop; None if there is none.
+    """Returns the value before the loop that stands for a value in it; None if there is none.
 
     For a carried tensor, it is the one that the loop begins with, which has the same sizes. For
     the number of rows of a tensor, it is the tensor.
@@ -116,7 +116,7 @@ def _before(value: ir.Value, block: ir.Block, loop: ir.Operation) -> ir.Value | 
 
 
 def _is_row(operation: ir.Operation) -> bool:
-    """Returns whether a slice with one dynamic number is one row of a tensor, of static sizes."""
+    """Returns whether a slice is one row at a dynamic index, with static sizes and no strides."""
     offsets, sizes, strides = (
         list(operation.attributes[f"static_{name}"]) for name in ("offsets", "sizes", "strides")
     )

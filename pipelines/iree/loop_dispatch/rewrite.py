@@ -53,7 +53,7 @@ def _rewrite(loop: ir.Operation, plan: Plan) -> None:
     sizes = [end for kind in kinds if not ir.RankedTensorType(kind).has_static_shape]
     packed = packed_matrix(plan.product)
     segments = ir.DenseI32ArrayAttr.get([len(sizes), 0])
-    # Without a second region's body, IREE chooses the number of workgroups by the tiles: one.
+    # If the second region is empty, IREE derives the number of workgroups from the tiles: one.
     dispatch = ir.Operation.create(
         "flow.dispatch.region", kinds, sizes, {"operandSegmentSizes": segments}, regions=2
     )

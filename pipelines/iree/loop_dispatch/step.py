@@ -21,7 +21,7 @@ _MOST_ROWS = 8
 
 
 def parity(number: ir.Value) -> Size:
-    """Returns whether a number of steps is odd, as 0 or 1: where the state is after them."""
+    """Returns 1 if a number of steps is odd, else 0: the position of the state after them."""
     known = constant(number)
     return arith.RemUIOp(number, index(2)).result if known is None else known % 2
 

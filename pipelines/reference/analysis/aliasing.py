@@ -21,10 +21,10 @@ VIEWS = (
 
 
 def are_distinct(values: Iterable[ir.Value], written: Iterable[ir.Value]) -> bool:
-    """Returns whether no memory in `written` is shared by two of `values`, which are distinct.
+    """Returns whether each memory block in `written` belongs to at most one of `values`.
 
-    Two allocations, globals or arguments count as different memory. Arguments may overlap, but
-    the program writes only to state arguments, which overlap nothing.
+    No value may occur twice. Two allocations, globals or arguments count as different memory.
+    Arguments may overlap, but the program writes only to state arguments, which overlap nothing.
     """
     blocks = [memory_block(value) for value in values if isinstance(value.type, ir.MemRefType)]
     changed = [memory_block(value) for value in written]

@@ -49,8 +49,8 @@ class ResultLayout:
     def take(self, structure: ctypes.Array) -> list[torch.Tensor | int | float | bool]:
         """Returns the results of a call. They own their memory from here on.
 
-        No tensor has an element of another one. The compiler merges equal values, also if the
-        model returns a copy, which its caller may write.
+        The tensors share no elements: overlapping ones are copied. The compiler merges equal
+        values, even if the model returns a copy, which its caller may write to.
         """
         results = [
             _Block.read(structure, offset, spec)

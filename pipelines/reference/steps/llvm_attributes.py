@@ -18,9 +18,9 @@ from pipelines.reference.steps.outlining import NO_ALIAS, OUTLINED
 def annotate(module: ir.Module) -> None:
     """Replaces the marks of outlined functions with LLVM's attributes.
 
-    Inlines checks, and forbids to inline the others: the inliner would move all outlined functions
-    back into one. Disables the optimization of their callers: these only call, and LLVM would need
-    longer to optimize them than everything else.
+    Checks are always inlined, and other functions never: the inliner would move all outlined
+    functions back into one. Disables the optimization of their callers. These only contain calls,
+    and LLVM would need longer to optimize them than everything else.
     """
     with module.context:
         unit = ir.UnitAttr.get()

@@ -127,7 +127,7 @@ def _tensor(value: Any) -> torch.Tensor:
 
 
 def _kind(case: Any) -> str:
-    """Returns `tensors`, or the other kind of value among the inputs and outputs."""
+    """Returns the kind of inputs and outputs: tensors, strings, sequences or optional values."""
     graph = case.model.graph
     values = [*graph.input, *graph.output]
     kinds = {value.type.WhichOneof("value").removesuffix("_type") for value in values}

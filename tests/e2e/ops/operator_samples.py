@@ -26,18 +26,20 @@ from importers.recipes.limits import Limit
 from unmess.conformance.operators.case import Accuracy
 from unmess.conformance.operators.tensors import DTYPES
 
-# A dtype with all its samples, and others with a few of theirs.
+# All samples of the main dtype are used, and a few of each further dtype.
 MAIN_DTYPE = "f32"
 FURTHER_DTYPES = ("f64", "bf16", "i64", "u8", "bool", "c64")
 FURTHER_SAMPLES = 5
-# The known limits of the samples that the tests run. `./pixiw run operator-samples` writes it.
+# The known limits of the samples that the tests run. `./pixiw run operator-samples` writes
+# the file.
 LIMITS_FILE = Path(__file__).with_name("operator_sample_limits.yaml")
 _EVERY = 8
 # Larger than for the table of operators: samples are chosen for tests of gradients, and some are
 # badly conditioned. The float64 result shows the error of eager itself.
 _ACCURACY = Accuracy(16, "worst", signed_zeros=False)
 _RANDOM = Accuracy(0, samples=True)
-# Decompositions with singular vectors, whose samples do not process their results.
+# Decompositions whose singular vectors have arbitrary signs. Their samples do not remove the signs
+# from the results.
 _LOW_RANK = ("pca_lowrank", "svd_lowrank")
 _SEEDS = range(16)
 # Operators that return uninitialized memory.
@@ -134,7 +136,7 @@ class OperatorSample:
         return self._with_elements(result) if self.operator in _ANY_PLACE else result
 
     def _with_elements(self, result: Any) -> Any:
-        """Replaces indices by the elements there. Equal elements leave a choice of indices."""
+        """Replaces indices by the elements at them: any of several equal elements may be chosen."""
         x = self._sample.input
         names = _ANY_PLACE[self.operator]
         given = {**dict(zip(names, self._sample.args, strict=False)), **self._sample.kwargs}
@@ -157,7 +159,8 @@ class OperatorSample:
         module, results = self.module(), []
         for seed in _SEEDS:
             torch.manual_seed(seed)
-            # A deep copy keeps the memory beside a view, unlike a clone. Sparse tensors have none.
+            # A deep copy of a view keeps the memory around it, unlike a clone. Sparse tensors have
+            # no such memory.
             arguments = [
                 copy.deepcopy(x) if x.layout == torch.strided else x.clone() for x in self.tensors()
             ]
@@ -224,7 +227,7 @@ def samples_of(operator: str, dtype: str, count: int | None = None) -> list[Oper
 
 
 def _has_ascending_edges(sample: SampleInput) -> bool:
-    """Returns False if bins have edges out of order, in which eager searches nevertheless."""
+    """Returns whether all bin edges ascend. For others, eager's search has no defined result."""
     edges = [each for each in sample.args[0] if isinstance(each, torch.Tensor)]
     return all(torch.equal(each, each.sort().values) for each in edges)
 

@@ -9,10 +9,10 @@ import torch.nn.functional as F
 
 @dataclasses.dataclass
 class Case:
-    """A function that needs the repair named `repair`, and in `without` the error without it.
+    """A function that needs the repair `repair`, and the error if that repair is removed.
 
-    `without` is a regular expression. It is None if torch-mlir would read uninitialized memory, or
-    if only some ways to decompose a program need the repair.
+    `without` is a regular expression for the error. It is None if torch-mlir would read
+    uninitialized memory, or if only some ways to decompose a program need the repair.
     """
 
     repair: str
@@ -483,7 +483,8 @@ CASES = [
         "pooling with the default stride",
         average_of_windows,
         (random(1, 2, 4, 5),),
-        # torch-mlir reads past the end of the lists, so the stride may be any number: any message.
+        # torch-mlir reads past the end of the lists. The stride is then any number, so the message
+        # varies.
         ".",
     ),
     Case(

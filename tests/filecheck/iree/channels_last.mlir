@@ -35,8 +35,8 @@ func.func @between(%x: tensor<1x2x5x6xf32>, %w: tensor<4x2x3x3xf32>, %bias: tens
   return %3 : tensor<1x4x5x8xf32>
 }
 
-// A 1x1 convolution with strides becomes a slice and a convolution without strides. The slice is of
-// the image in the layout that it has. IREE computes it by itself, and folds its transposition.
+// A 1x1 convolution with strides becomes a slice and a convolution without strides. The slice
+// reads the image in its own layout. IREE computes it by itself, and folds its transposition.
 // CHECK-LABEL: func.func @strided(
 // CHECK:         %[[SLICE:.*]] = tensor.extract_slice %arg0[0, 0, 0, 0] [1, 2, 3, 3] [1, 1, 2, 2]
 // CHECK:         %[[KEPT:.*]] = "util.optimization_barrier"(%[[SLICE]])
@@ -302,7 +302,7 @@ func.func @lines(%x: tensor<?x2x9xf32>, %w: tensor<4x2x3xf32>, %init: tensor<?x4
   return %0 : tensor<?x4x2xf32>
 }
 
-// More than 128 filters must fill the last tile of 16.
+// A convolution with more than 128 filters stays only if the filters fill the last tile of 16.
 // CHECK-LABEL: func.func @odd_filters(
 // CHECK:         linalg.conv_2d_nhwc_hwcf {{.*}} -> tensor<1x4x4x144xf32>
 // CHECK:         linalg.batch_matmul {{.*}} -> tensor<1x16x136xf32>

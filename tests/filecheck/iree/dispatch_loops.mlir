@@ -50,8 +50,8 @@ func.func @static(%own: tensor<5x2x8xf32>, %matrix: tensor<8x8xf32>, %start: ten
   return %0#0, %0#1 : tensor<2x8xf32>, tensor<5x2x8xf32>
 }
 
-// The checks of all steps become one before the loop. IREE must see no axis of size 1: the batch.
-// The matrix has more columns than the sums of a tile, so its tiles become adjacent.
+// The checks of all steps become one before the loop. IREE must see no axis of size 1, not even
+// the batch. The matrix has more columns than the sums of a tile, so its tiles become adjacent.
 // CHECK-LABEL: func.func @dynamic(
 // CHECK:         %[[ROWS:.*]] = tensor.dim %arg0, %{{.*}} : tensor<?x1x200xf32>
 // CHECK:         %[[HOLDS:.*]] = arith.cmpi sle, %arg3, %[[ROWS]] : index

@@ -58,7 +58,7 @@ func.func @computed(%x: tensor<2x3xf32>, %i: index) -> (tensor<2x3xi1>, i1) {
   return %0, %2 : tensor<2x3xi1>, i1
 }
 
-// Operations of other dialects keep booleans, and what branches yield.
+// Operations of other dialects keep booleans, and so do the values that branches yield.
 // CHECK-LABEL: func.func @others(
 // CHECK:         %[[BITS:.*]] = "flow.tensor.bitcast"(%{{.*}}) {{.*}} : (tensor<3xi8>) -> tensor<3xi1>
 // CHECK:         arith.xori %[[BITS]], %arg1 : tensor<3xi1>
@@ -91,7 +91,7 @@ func.func @dynamic(%mask: tensor<?x3xi1>, %y: tensor<?x3xf32>) -> tensor<?x3xf32
   return %0 : tensor<?x3xf32>
 }
 
-// A result with one elementwise user stays boolean: IREE does not fuse what computes bytes.
+// A result with one elementwise user stays boolean: IREE does not fuse producers of bytes.
 // CHECK-LABEL: func.func @fused(
 // CHECK:         %[[BYTES:.*]] = "flow.tensor.bitcast"(%arg0) {{.*}} : (tensor<2x3xi1>) -> tensor<2x3xi8>
 // CHECK:         %[[NOT:.*]] = linalg.generic {{.*}} ins(%[[BYTES]] : tensor<2x3xi8>) outs(%{{.*}} : tensor<2x3xi1>)

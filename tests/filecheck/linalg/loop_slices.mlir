@@ -29,7 +29,7 @@ func.func @rows(%x: !torch.vtensor<[4,2],f32>, %y: !torch.vtensor<[4,2],f32>) ->
   return %0#1 : !torch.vtensor<[4,2],f32>
 }
 
-// Row k + 1 of the last round does not exist: the index stays, and its check.
+// Row k + 1 of the last round does not exist: the index and its check stay.
 
 // CHECK-LABEL: func.func @beyond
 // CHECK:         scf.for

@@ -16,7 +16,7 @@ func.func @convolution(%x: !torch.vtensor<[1,2,6,6],si32>, %w: !torch.vtensor<[3
   return %2 : !torch.vtensor<[1,3,4,4],si32>
 }
 
-// The sums start at other numbers, are read in i64, or are narrowed to a type of other operands.
+// Not changed: sums that start at other numbers, are read in i64, or are narrowed to i16.
 // CHECK-LABEL: func.func @kept(
 // CHECK-COUNT-3: linalg.matmul {{.*}} outs(%{{.*}} : tensor<2x2xi64>)
 #same = affine_map<(m, n) -> (m, n)>

@@ -1,7 +1,7 @@
 // RUN: unmess-opt --pipeline tosa-integer-programs %s | filecheck %s
 
 // The last row and column of the padded image are in no window, so they are not padded: TOSA
-// requires this. A grouped convolution is one of each group.
+// requires this. A grouped convolution becomes one convolution per group.
 
 // CHECK-LABEL: func.func @convolution
 // CHECK:         tosa.transpose {{.*}} {perms = array<i32: 0, 2, 3, 1>}

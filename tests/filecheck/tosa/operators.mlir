@@ -79,7 +79,7 @@ func.func @scalars(%x: !torch.vtensor<[4],f64>, %y: !torch.vtensor<[4],f32>) -> 
   return %0, %1, %2 : !torch.vtensor<[4],f64>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f64>
 }
 
-// Corrected by the rounding error of the exponential, or of 1 + x.
+// The result is corrected by the rounding error of the exponential, or of 1 + x.
 // CHECK-LABEL: func.func @close_to_zero(
 // CHECK:         %[[POWER:.*]] = torch.aten.exp %arg0
 // CHECK:         %[[LOG:.*]] = torch.aten.log %[[POWER]]
@@ -105,7 +105,7 @@ func.func @casts(%x: !torch.vtensor<[4],bf16>) -> !torch.vtensor<[4],f16> {
   return %0 : !torch.vtensor<[4],f16>
 }
 
-// Sums of i64 are sums of i64. Smaller operands are widened, and get the same rank.
+// Sums of i64 are computed in i64. Smaller operands are widened, and get the same rank.
 // CHECK-LABEL: func.func @integers(
 // CHECK:         %[[WIDE:.*]] = torch.aten.to.dtype %arg1, {{.*}} -> !torch.vtensor<[4],si64>
 // CHECK:         %[[THRICE:.*]] = torch.aten.mul.Scalar %[[WIDE]]

@@ -338,7 +338,7 @@ def test_a_constant_channel_may_be_zero_or_a_rounding_error():
 
 
 class FixedDtype(torch.nn.Module):
-    """Creates a tensor of a fixed dtype, which does not fit weights in float64."""
+    """Creates a float32 tensor, whatever the dtype of its weights is."""
 
     def __init__(self):
         super().__init__()

@@ -76,7 +76,7 @@ def test_all_else_changes_the_digest(install):
         _bytecode("/a/model.py", operation="subf"),
         _bytecode("/a/model.py", note="m"),
         _bytecode("/a/model.py", note="nn"),
-        # The file and the attribute have the same letters in this order.
+        # The file name and the note together have the same letters in the same order.
         _bytecode("/a/model.p", note="yn"),
     ]
     assert len({_digest(each) for each in different}) == len(different)

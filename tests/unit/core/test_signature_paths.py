@@ -1,4 +1,4 @@
-"""Paths to leaves, also in classes that PyTorch cannot take apart without tensors."""
+"""Paths to leaves, also in classes that PyTorch flattens only if their parts are tensors."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from unmess.core.signature.paths import leaves_with_path, paths_of
 
 
 class Layers:
-    """A container in which only tensors are parts, such as a key-value cache of transformers."""
+    """A container that flattens to its tensors only, like a key-value cache of transformers."""
 
     def __init__(self, *layers):
         self.layers = layers

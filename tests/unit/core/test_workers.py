@@ -112,7 +112,7 @@ def module(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=["fork", "fresh"])
 def parent(request, module):
-    """Yields a parent that forks workers, and one that starts fresh interpreters."""
+    """Yields a parent of workers: in turn, one that forks and one that starts interpreters."""
     with Parent(["json.tool"], fork=request.param == "fork") as parent:
         parent.kind = request.param
         yield parent
@@ -125,7 +125,7 @@ def messages(parent, function, *arguments, **options):
 
 
 def test_temporary_folders_are_removed(parent, module):
-    """Also if an object that is never deleted has the folder, and after an exception."""
+    """Even if an object that is never deleted refers to the folder, and after an exception."""
     (path,) = messages(parent, module("folder"))
     assert not os.path.exists(path)
 
@@ -314,7 +314,7 @@ def test_a_start_up_variable_needs_a_fresh_interpreter(module):
 
 
 def test_a_capture_does_not_make_workers_fresh_interpreters(module, monkeypatch):
-    """The first capture in a process sets a variable of PyTorch."""
+    """The first capture in a process sets an environment variable of PyTorch."""
     monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
     with Parent(["json.tool"]) as parent:
         parent.begin()

@@ -124,7 +124,8 @@ def test_changed_fields_of_wheels_are_detected_without_digests(field, installed)
     pattern = patterns.get(field, re.compile(rf"^  {field}: '?(?P<value>[^'\n]+)", re.M))
     matches = list(pattern.finditer(tail))
     if field in ("requires_dist", "requires_python"):
-        # Only an installed wheel shows that these are wrong. Those of other environments may miss.
+        # Only an installed wheel shows that these are wrong. Wheels of other environments may be
+        # missing.
         lock = locked.read_pixi_lock(PIXI_LOCK)
         missing = {name for more in lock.further.values() for name in more} - installed.keys()
         owner = re.compile(r"^  name: (.+)$", re.M)

@@ -83,7 +83,7 @@ def test_draft_decides_defaults_by_the_example_if_they_contradict_it():
         chosen = y[x.nonzero()[:, 0]]
         if chosen.shape[0] == 0:
             return chosen
-        # PyTorch's default is that the size of the slice, min(1, chosen), is not 1.
+        # By default, PyTorch assumes that the size of the slice, min(1, chosen), is not 1.
         return chosen[0:1] * chosen
 
     args = torch.tensor([0, 1, 2]), torch.randn(3)

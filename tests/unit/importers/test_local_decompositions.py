@@ -291,7 +291,7 @@ def nested_parts(x):
     row[1:3].mul_(y[0, 0])
     again = y[1]
     again[0] = 7.0
-    # The result of an operator in place is the same part.
+    # The result of an in-place operator is the same part of the tensor.
     row.add_(1).sub_(y[2])
     return y + 1, row[::2], again, y[:, ::2]
 

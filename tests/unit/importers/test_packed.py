@@ -14,7 +14,7 @@ from importers.packed.layers import PackedLinear, PackedWeight, can_hold_packed,
 from importers.packed.layout import PackedMatrix
 
 ROWS = 6
-# Where blocks have f16 numbers. All other bytes may have any value.
+# The offsets of the f16 numbers in a block. All other bytes may have any value.
 HALVES = {"Q6_K": (208,), "MXFP4": (), **dict.fromkeys(("Q4_0", "Q5_0", "Q8_0"), (0,))}
 
 

@@ -36,7 +36,7 @@ def results(*rows):
         (row(relative=2e-5), row(relative=1e-6), False),
         (row(relative=None), row(relative=1e-3), True),
         (row(relative=1e-6), row(relative=9e-6), None),
-        # Rounding.
+        # Both errors are rounding errors.
         (row(relative=1e-12), row(relative=5e-7), None),
         # The wording of a cause may change.
         (row("torch", "no"), row("torch", "not so"), None),

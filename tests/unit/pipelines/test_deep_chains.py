@@ -1,4 +1,4 @@
-"""The time of program analyses grows with the length of a program, not its number of paths."""
+"""The time of analyses grows with the length of a program, not with its number of paths."""
 
 import time
 

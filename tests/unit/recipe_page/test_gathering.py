@@ -22,7 +22,10 @@ def program(*shapes, entries=1, **more):
 
 
 class Check:
-    """Records the checks. Those of a place in `errors` fail, those with dynamic sizes, too."""
+    """Records the checks. Those at a place in `errors` fail.
+
+    Checks with dynamic sizes fail with `dynamic_error` instead, if it is not None.
+    """
 
     def __init__(self, errors=(), dynamic_error=None):
         self.errors, self.dynamic_error, self.calls = dict(errors), dynamic_error, []

@@ -33,7 +33,7 @@ def fails(model) -> Error:
 
 
 def lacks_example(model) -> Error:
-    """Returns the error if the user gives no arguments either."""
+    """Returns the error for a model without an example, if the user gives no arguments."""
     with pytest.raises(Error) as caught:
         captured(str(model))
     assert caught.value.stage == "source"

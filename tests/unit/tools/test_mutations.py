@@ -7,7 +7,7 @@ from tools import mutations
 
 @pytest.fixture(scope="module")
 def failing():
-    """Returns the tests that fail, of those that should."""
+    """Returns the failing tests by mutation. Runs only the test that should fail for each."""
     return mutations.failing({name: each.test for name, each in mutations.MUTATIONS.items()})
 
 

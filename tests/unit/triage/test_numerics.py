@@ -66,7 +66,7 @@ def test_no_value_is_wrong():
         ),
         (wrong_row(max_rel_error=1e-4), "right", "wrong", "precision"),
         (wrong_row(max_rel_error=1e-4), "wrong", "wrong", "the lowering"),
-        # Such a difference is no rounding, and NaN has no error at all.
+        # An error of 0.5 is too large for rounding. For NaN, there is no error value.
         (wrong_row(max_rel_error=0.5), "right", "right", "the compiler or the runtime of iree-cpu"),
         (wrong_row(), "right", "wrong", "the lowering"),
         (wrong_row(), "right", "fails", "unknown"),

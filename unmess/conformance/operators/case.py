@@ -133,7 +133,8 @@ class Accuracy:
             each element, or that of the worst one.
         samples: whether results are random, and only their distribution is compared.
         relative: an additional allowed difference, relative to each element.
-        of_largest: another one, in units in the last place of the largest element.
+        of_largest: an additional allowed difference, in units in the last place of the largest
+            element.
         signed_zeros: whether zeros must have eager's sign. Eager's maximum of two zeros is either
             one, depending on their place in memory.
     """

@@ -17,9 +17,9 @@ from unmess.difference import Float64Leaf, compare_leaf
 
 # The allowed multiple of eager's own distance to the float64 result.
 _AGAINST_EAGER = 4
-# Nothing is more precise than a float64 or complex128 result. Its distance to the exact one is at
-# least assumed to be this many units in the last place of the largest element. Ill-conditioned
-# results are further away: as far as the result in float32 is from it, in their units.
+# There is no more precise reference for a float64 or complex128 result. Its error is assumed to be
+# at least this many units in the last place of the largest element. An ill-conditioned result has a
+# larger error: as many of its units as the float32 result differs from it in units of float32.
 _OWN_UNITS = 4
 _WIDE = (torch.float64, torch.complex128)
 _UNIT_RATIO = torch.finfo(torch.float64).eps / torch.finfo(torch.float32).eps

@@ -139,8 +139,9 @@ def _outcomes(cases: Sequence[Case], runners: Sequence[str], via: str | None) ->
         loaded = _all_loaded(sound, alone, runner, via)
         is_random = any(names[name].accuracy.samples for name in sound)
         twins = _all_loaded(sound, alone, runner, via) if is_random else loaded
-        # Entry points share the random state, so random cases run first. Other cases may draw
-        # numbers that do not show in their results, and would change the state, but not the twin's.
+        # The entry points of a module share the state of the random numbers. Another case may draw
+        # numbers without an effect on its results. That would change the state here, but not in the
+        # twin, so random cases run first.
         for name in sorted(loaded, key=lambda name: not names[name].accuracy.samples):
             executable = loaded[name]
             results[name][runner] = (
@@ -198,7 +199,11 @@ def _loaded(programs: Mapping[str, Program], runner: str, via: str | None) -> It
 
 
 def _compared(case: Case, program: Program, executable: Any, twin: Any) -> Failure | None:
-    """Compares a case with eager. `twin` is of another Executable with the same earlier calls."""
+    """Compares a case with eager.
+
+    Args:
+        twin: the same program, loaded again and called as often; only random cases call it.
+    """
     if case.accuracy.samples:
         return _sampled(case, program, executable, twin)
     calls = [(program.args, "")]
@@ -229,7 +234,7 @@ def _compared(case: Case, program: Program, executable: Any, twin: Any) -> Failu
 
 
 def _sampled(case: Case, program: Program, executable: Any, twin: Any) -> Failure | None:
-    """Checks that calls give other numbers, with eager's distribution, and the twin the same."""
+    """Checks that each call draws new numbers, with eager's distribution, and as the twin does."""
     try:
         sample, again = [executable(*program.args)], [twin(*program.args)]
         size = sum(x.numel() for x in pytree.tree_leaves(sample[0]))

@@ -25,21 +25,21 @@ from unmess.core.processes.workers import Parent
 
 _RUNNER = "reference"
 # The arguments of `torch.compile` by the name of a column. Without fallback, a graph break is a
-# failure, too: what TorchDynamo leaves out is not compiled.
+# failure, too, because operators outside of TorchDynamo's graphs are not compiled.
 WAYS: dict[str, dict[str, Any]] = {
     "with fallback": {"options": {"on": _RUNNER}},
     "with fallback, dynamic sizes": {"options": {"on": _RUNNER}, "dynamic": True},
     "gradients, with fallback": {"options": {"on": _RUNNER}},
     "without fallback": {"options": {"on": _RUNNER, "fallback": None}, "fullgraph": True},
 }
-# The way whose results are gradients.
+# The key of `WAYS` for comparisons of gradients.
 _GRADIENTS = "gradients, with fallback"
 # The number of calls whose results form the sample of a random operator.
 _CALLS = 40
 
 
 def torch_compile_outcomes(cases: Sequence[Case], parent: Parent | None = None) -> list[Outcome]:
-    """Returns the Failure of each case by way, or None if it matches eager. See `outcomes`."""
+    """Returns each case's Failure by key of `WAYS`, or None if it matches eager. See `outcomes`."""
     return isolated_outcomes(cases, _outcomes, tuple(WAYS), parent=parent)
 
 
@@ -100,8 +100,9 @@ def _itself(result: Any) -> Any:
 class _Gradients(torch.nn.Module):
     """A function whose results are the gradients of another one, for its floating-point arguments.
 
-    The results of the other one have gradients from 0.5 to 2: with equal ones, the gradient of a
-    normalization would be 0. Arguments that do not matter have gradients of 0.
+    The backward pass starts with gradients from 0.5 to 2 for the elements of each result: with
+    equal ones, the gradient of a normalization would be 0. Arguments that do not affect the results
+    have gradients of 0.
     """
 
     def __init__(self, function: Callable[..., Any], comparable: Callable[[Any], Any]):

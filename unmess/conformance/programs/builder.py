@@ -240,12 +240,14 @@ class Builder:
         operands = [n for n in self.values if _mentions(statement, n)]
         rounded = [n for n in operands if n not in self._exact and n not in self.inputs]
         if any(_is_finer(value, self[n]) for n in rounded):
-            raise Skip  # Its errors are those of the operand's dtype, but its tolerance is finer.
+            # Its rounding errors are those of the operand's dtype, but the tolerance would be that
+            # of its own, finer dtype.
+            raise Skip
         self.lines.append(statement)
         self.drawn.append(operator.name)
         if value.is_complex() and not value.isfinite().all():
             # Only use it as a result. In x + z, eager multiplies z by 1 + 0j first, and infinity
-            # times 0 is NaN. A plain sum of the two has no such NaN.
+            # times 0 is NaN. A runner that only adds x and z returns no NaN.
             self._ends.append(name)
             return
         self.values[name] = value

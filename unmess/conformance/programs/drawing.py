@@ -26,7 +26,7 @@ def drawn(count: int) -> dict[str, list[Program]]:
 
 
 class _Enough(Exception):
-    """Ends the drawing. hypothesis stops at the first failure if it does not shrink."""
+    """Raised to end the drawing. Without shrinking, hypothesis stops at the first exception."""
 
 
 def _of_family(family: str, count: int) -> list[Program]:

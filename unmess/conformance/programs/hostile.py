@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import torch
 
 _SIZES = (1, 2, 3, 4, 5, 8, 9)
-# Hostile indices: limits of integer types, large numbers, and ones that wrap around to small ones.
+# Hostile indices: limits of integer types, large numbers, and those that are small modulo 2**32.
 _HOSTILE = (2**31, -(2**31), 2**32, 2**32 + 1, 1 - 2**32, 10**11, 2**63 - 1, -(2**63))
 _NUMBERS = (float("nan"), float("inf"), -0.0, 1e30)
-# `E` and `F` are indices of axes 0 and 1, `n` is their number. Repeated writes to an element write
+# `E` and `F` are tensors of `n` indices, of axes 0 and 1. Repeated writes to an element write
 # equal values, so their order does not matter.
 _ACCESSES = (
     "x[E]",
@@ -38,7 +38,7 @@ _ACCESSES = (
     "F_.embedding_bag(E[None], x)",
     "x[E[0]]",
 )
-# These also accept no index.
+# Accesses that also accept an empty tensor of indices.
 _ACCESSES_BY_ANY_NUMBER = (
     "x[E]",
     "x[:, F]",
@@ -64,9 +64,9 @@ _ACCESSES_BY_ANY_NUMBER = (
     "x.index_fill(1, F, 3.0)",
     "F_.embedding(E, x)",
 )
-# How many of the indices are used may depend on data.
+# Statements that select indices by data, so that their number depends on data.
 _CHOICES = ("i[i > x[0, 0]]", "torch.where(i > x[0, 0])[0]")
-# Eager compares the sizes of their operands, so the matrix must have a row.
+# Eager compares the operand sizes of these operators, so the matrix must have a row.
 _NEED_ROWS = ("gather", "scatter", "take", "x.put")
 
 
@@ -168,7 +168,7 @@ def _program(draw: random.Random) -> IndexProgram:
     if chosen:
         lines.append(f"i = {draw.choice(_CHOICES)}")
     if dynamic:
-        # torch.export takes a size of 1 in the first call for a static one.
+        # torch.export treats a size of 1 in the first call as static.
         shape, count = (max(shape[0], 2), shape[1]), max(count, 2)
     lines.append(f"n = {'i.shape[0]' if dynamic or chosen else count}")
     results, dynamic_rows = [], dynamic

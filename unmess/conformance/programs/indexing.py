@@ -25,7 +25,7 @@ def _long(b: Builder, shape, size: int) -> str:
 
 
 def _source(b: Builder, low: int = 1, high: int = 3, dtypes=ANY) -> tuple[str, int, int]:
-    """Draws a value that is not empty, one of its dimensions, and returns the size of that too."""
+    """Draws a value that is not empty and one of its dimensions. Returns the size of that, too."""
     x = b.tensor(dtypes, (low, high))
     axis = b.axis(x)
     if b[x].numel() == 0:
@@ -48,7 +48,11 @@ def _part(b: Builder, x: str, axis: int, most: int) -> list[int]:
 
 
 def _placed(b: Builder, dtypes) -> tuple[str, str]:
-    """Draws a value and the operands of a scatter: it, a dimension, indices, and a source."""
+    """Draws the operands of a scatter: a value, a dimension, indices, and a source.
+
+    Returns:
+        The name of the value, and all operands as text.
+    """
     x, axis, size = _source(b, dtypes=dtypes)
     shape = _part(b, x, axis, 6)
     places = _long(b, shape, size)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import torch
 
 _DTYPES = (torch.float32, torch.float64, torch.int32, torch.int64)
-# Values that a tensor of the loop starts with, from an input `a`. PyTorch wants tensors that share
-# no memory, but captured programs have no copies: several tensors start as the input itself.
+# Initial values of a tensor of the loop, computed from an input `a`. PyTorch requires tensors that
+# share no memory. Captured programs have no copies, so several tensors start as the input itself.
 _STARTS = ("a.clone()", "a.clone()", "a + 1", "torch.zeros_like(a)", "a.flip(0).flip(0).clone()")
 # The next value of `a`. `b` has the same shape and dtype, `c` may have others, `n` is the step.
 _STEPS = (
@@ -34,7 +34,7 @@ class LoopProgram:
     """A program with a loop.
 
     Attributes:
-        inputs: shape and dtype of each input beside the limit of the steps.
+        inputs: shape and dtype of each input except the limit of the steps.
         starts: an expression of the inputs for each tensor that the loop carries.
         steps: an expression for the next value of each of these tensors.
         condition: whether the loop goes on.

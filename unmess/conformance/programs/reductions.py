@@ -73,7 +73,7 @@ def any_or_all(b: Builder) -> str:
 def product(b: Builder) -> str:
     x = b.tensor((*REAL, *BOOL))
     if b[x].is_floating_point():
-        # Depending on the order, which differs between eager's kernels, it overflows or underflows.
+        # Skip a product that may overflow or underflow, depending on the order of eager's kernel.
         limits, sizes = torch.finfo(b[x].dtype), b[x][b[x].isfinite() & (b[x] != 0)].double().abs()
         if sizes.clamp(min=1).prod() > limits.max or sizes.clamp(max=1).prod() < limits.tiny:
             raise Skip
@@ -90,7 +90,7 @@ def variance(b: Builder) -> str:
     if min(b[x].shape[axis] for axis in axes) < 2:
         raise Skip
     call = f"({x}, dim={axes}, correction={b.pick(1, 0)}, keepdim={b.pick(False, True)})"
-    # A variance of rounding errors has nothing to be compared with, and its square root is large.
+    # A variance that is only rounding errors cannot be compared, and its square root is large.
     spread = b[x].double().std(axes)
     if spread.numel() and spread.max() <= 0.1:
         raise Skip

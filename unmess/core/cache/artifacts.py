@@ -23,8 +23,8 @@ from unmess.core.files.writing import replacing
 SIZE = "UNMESS_CACHE_MB"
 _DEFAULT_MB = 1024
 _DIGEST = hashlib.sha256().digest_size
-# A file is a digest, one line of JSON that describes the content, and the content. This many bytes
-# of the line are read.
+# A file is a digest, one line of JSON that describes the content, and the content. At most this
+# many bytes of the line are read.
 _MOST_ABOUT = 4096
 _is_off: ContextVar[bool] = ContextVar("is_off", default=False)
 

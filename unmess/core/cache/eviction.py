@@ -131,8 +131,8 @@ def limit_size(folder: Path, limit: int, written: int, *, of_folders: bool = Fal
 
     Listing thousands of files takes longer than writing one. So only some writes, chosen at random,
     list the folder and remove the least recently used files: on average one for each 256th of the
-    limit that is written. They leave a sixteenth of the limit free. It is full before the next
-    listing with a probability of 1e-7.
+    limit that is written. They leave a sixteenth of the limit free. The probability that
+    this part is full before the next listing is 1e-7.
 
     Args:
         folder: a folder of files.

@@ -67,8 +67,8 @@ def quiet_pytorch() -> Iterator[None]:
     with _drop_records(folder), _drop_graphs(), warnings.catch_warnings():
         if not sys.warnoptions:
             warnings.filterwarnings("ignore", module=r"torch\.|copyreg$")
-            # A context manager issues this warning, so the warning's module is one of the standard
-            # library.
+            # PyTorch issues this warning in a context manager, so its module is in the standard
+            # library: match the message.
             warnings.filterwarnings("ignore", message=r"The tensor attributes? self\.")
         yield
 

@@ -31,10 +31,10 @@ def record(
         results: record eager's results too; otherwise record the arguments and run nothing.
 
     Returns:
-        The tensors, by `ENTRY.input.NAME`, `ENTRY.result.INDEX`, `ENTRY.exact.INDEX` and
-        `ENTRY.state.NAME`. Then, by entry point, the values that are numbers; None if it has no
-        example. Then, by entry point, why it has no results, if they were requested: eager fails,
-        or its result has another form than the signature.
+        Three dicts. The tensors, by `ENTRY.input.NAME`, `ENTRY.result.INDEX`, `ENTRY.exact.INDEX`
+        and `ENTRY.state.NAME`. By entry point, the values that are numbers; None if it has no
+        example. By entry point, why requested results are missing: eager fails, or its result has
+        another form than the signature.
     """
     eager = {entry: program.eager for entry, program in programs.items()}
     if results and any(program.signature.of_kind("state") for program in programs.values()):
@@ -109,7 +109,7 @@ def recorded(
     tensors: Mapping[str, torch.Tensor],
     numbers: Mapping[str, Any] | None,
 ) -> Recorded:
-    """Returns the recording of an entry point, from what `record` returned."""
+    """Returns the Recorded of an entry point from tensors and numbers that `record` returned."""
     if numbers is None:
         return Recorded(file)
     values = {

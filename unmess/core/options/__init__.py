@@ -1,1 +1,1 @@
-"""What users choose from: names, targets, dynamic dimensions."""
+"""Options that users choose: names, targets, dynamic dimensions."""

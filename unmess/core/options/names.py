@@ -12,7 +12,7 @@ from unmess.core.errors.stages import IR_STAGES
 # Suffixes of IR files: text, bytecode, and bytecode as `jax.export` serializes it.
 JAX_SUFFIX = ".jax_export"
 IR_SUFFIXES = (".mlir", ".mlirbc", JAX_SUFFIX)
-# What runs the operators that a backend does not support.
+# Values of `fallback`: the systems that run operators that a backend does not support.
 FALLBACKS = ("eager",)
 WEIGHTS = ("external", "inline", "elide", "splat")
 STRATEGIES = ("auto", "non-strict", "strict", "draft", "make_fx", "lazy")

@@ -30,7 +30,7 @@ def fork() -> int:
     """Forks this process as `os.fork` does. The child ends with this process.
 
     Flushes buffered output first, so that the child does not write it again. This process must
-    have only one thread: the child gets no other threads, but the locks of all.
+    have only one thread: the child has no other threads, but inherits the locks that they hold.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -85,7 +85,7 @@ def cause_of_death(status: int, peak_rss_mb: float | None = None) -> tuple[str, 
 
 
 def limit_memory(megabytes: float | None) -> None:
-    """Makes allocations fail that need more memory than this process has now, plus a limit.
+    """Makes allocations fail beyond the memory that this process has now plus a limit.
 
     Child processes inherit the limit.
 

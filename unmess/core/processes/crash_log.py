@@ -30,7 +30,8 @@ class CrashLog:
         """Records `facts` (JSON values), in addition to earlier ones."""
         self._facts |= facts
         text = json.dumps(self._facts).encode()
-        # Text that is cut off could not be parsed. Paths and names of stages are short.
+        # Skip text that does not fit, because a part of it could not be parsed. Usually it fits:
+        # paths and names of stages are short.
         if len(text) < _SIZE:
             self._page[: len(text) + 1] = text + b"\0"
 

@@ -15,7 +15,7 @@ _Result = TypeVar("_Result")
 def in_threads(
     items: Iterable[_Item], work: Callable[[_Item], Iterable[_Result]], jobs: int
 ) -> Iterator[_Result]:
-    """Yields the results of `work` for each item when they are there, in no particular order.
+    """Yields each result of `work` as soon as it is available, in no particular order.
 
     If the caller stops early, threads finish their current item, but begin no other one.
 

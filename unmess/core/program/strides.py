@@ -30,12 +30,12 @@ def cloned(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _stored(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
-    """The first slice of each expanded dimension."""
+    """Returns the first slice of each expanded dimension, the elements that are in memory."""
     return tensor[tuple(slice(0, 1) if step == 0 else slice(None) for step in strides)]
 
 
 def resized(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-    """Returns a tensor of this shape, with values like in `tensor`, which has no empty dimension.
+    """Returns a tensor of this shape, made of slices of `tensor`, which has no empty dimension.
 
     Slices are repeated, so that indices, masks and token ids stay valid. In floating-point and
     complex tensors, each added slice is scaled down a little more than the one before, so that no

@@ -74,7 +74,7 @@ def shape_misfit(
 def stride_misfit(
     name: str, declared: Sequence[int | None], shape: Sequence[int], strides: Sequence[int]
 ) -> str | None:
-    """Says how the strides of a tensor differ from the declared ones; None if they do not.
+    """Describes how the strides of a tensor differ from the declared ones; None if they do not.
 
     Args:
         declared: in elements; None where they are not compared.

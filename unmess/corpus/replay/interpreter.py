@@ -19,9 +19,9 @@ from unmess.corpus.replay.engine import dtype_of
 from unmess.corpus.replay.scalars import Undefined
 from unmess.corpus.tensors import rounded, widened
 
-# The points of the iteration space that are computed, and the result elements at least.
+# The number of points of the iteration space to compute, and the least number of result elements.
 _POINTS, _ELEMENTS = 1 << 20, 64
-# More points of the reduction loops take too long.
+# The largest number of points of the reduction loops: more would take too long.
 _LONGEST = 1 << 17
 
 

@@ -17,7 +17,7 @@ class Undefined(Exception):
 
 
 def _vectorized(function: Callable[..., float]) -> Callable[..., np.ndarray]:
-    """Returns a function of float arrays from one of Python floats, computed in float64."""
+    """Converts a function of Python floats to one of float arrays, computed in float64."""
 
     def guarded(*values: float) -> float:
         try:

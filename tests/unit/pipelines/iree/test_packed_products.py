@@ -47,7 +47,7 @@ def test_one_operation(name, batch):
     assert module.ir.operation.verify()
     text = str(module.ir)
     (product,) = find_operations(module.ir, lambda each: "compilation_info" in each.attributes)
-    # IREE makes no vectors of a body that reads a tensor of one number.
+    # IREE does not vectorize an operation that reads a tensor of rank 0.
     assert all(ir.RankedTensorType(each.type).rank for each in product.operands)
     assert "linalg.matmul" not in text
     # Each number of the packed weight is packed once. Scales of K formats are in two pieces.
@@ -89,7 +89,7 @@ def with_lanes(program):
 
 
 def bits(tensor):
-    """Returns integers for numbers, which are equal for NaN too."""
+    """Returns f16 numbers as integers, so that NaN equals NaN."""
     return tensor.view(torch.int16) if tensor.dtype == torch.float16 else tensor
 
 

@@ -26,7 +26,7 @@ _READ_AT_START = (
     *("PYTHON", "LD_", "MALLOC_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_"),
     *("TORCH", "PYTORCH", "HF_", "TRANSFORMERS_", "HOME", "XDG_"),
 )
-# The first capture in a process sets it, and PyTorch reads it each time.
+# Variables that are read later, too. The first capture in a process sets this one.
 _READ_LATER = frozenset({"TORCHINDUCTOR_CACHE_DIR"})
 
 
@@ -156,7 +156,7 @@ class Parent:
                 with self._lock:
                     self._ask([*descriptors, their_life.fileno()], environment)
             except BaseException:
-                # No process may hold the other end, or `end` would wait for a report.
+                # Close the worker's end of the socket. Otherwise, `end` waits for a report.
                 their_life.close()
                 worker.end()
                 raise

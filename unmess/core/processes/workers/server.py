@@ -48,8 +48,9 @@ def serve(control: socket.socket, *, fork: bool, modules: Sequence[str]) -> NoRe
     if fork:
         preload(modules)
         if thread_count() > 1:
-            # A fork has only one thread, but the locks of all others. So continue as an interpreter
-            # without imports: it starts workers faster, and they do not inherit its peak memory.
+            # A fork has only one thread, but inherits the locks that other threads hold. So restart
+            # as an interpreter without imports, which starts fresh interpreters as workers. It does
+            # so faster than this process could, and they do not inherit its peak memory.
             os.set_inheritable(control.fileno(), True)
             os.execve(
                 sys.executable,
