@@ -35,13 +35,14 @@ class Changed:
     Attributes:
         values: names of numbers, strings and small containers. A program cannot update them.
         tensors: attributes that hold other tensors than before, with their values after a call.
-            Some did not exist before, or were None.
+        created: names of those that held no tensors before.
         buffers: registered buffers that hold another tensor than before, with that tensor.
         written: names of attributes whose tensors were written in place.
     """
 
     values: set[str] = field(default_factory=set)
     tensors: dict[str, Any] = field(default_factory=dict)
+    created: set[str] = field(default_factory=set)
     buffers: dict[str, torch.Tensor] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
 
@@ -88,6 +89,7 @@ def watching(module: torch.nn.Module) -> Iterator[Changed]:
                 and (name not in tensors or not is_same(tensors[name], value))
             }
         )
+        changed.created.update(name for name in changed.tensors if name not in tensors)
         changed.buffers.update(
             {
                 name: buffer

@@ -336,7 +336,11 @@ def _state_in_attributes(module: torch.nn.Module, changed: Changed, declared: De
     """
     before = {**tensor_attributes(module), **own_buffers(module)}
     found = {**changed.tensors, **changed.buffers}
-    assigned = {name: now for name, now in found.items() if name in before}
+    # Transformers sets some caches of an earlier call to None during the capture. They are not
+    # state, but exist again in `before`.
+    assigned = {
+        name: now for name, now in found.items() if name in before and name not in changed.created
+    }
     grown = {name for name, now in assigned.items() if not is_alike(before[name], now)}
     if grown and _calls_differ(module, declared):
         name = min(grown)

@@ -5,7 +5,13 @@ import copy
 import pytest
 import torch
 from torch.utils import _pytree as pytree
-from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
+from transformers import (
+    DynamicCache,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PretrainedConfig,
+    PreTrainedModel,
+)
 
 import unmess
 
@@ -97,3 +103,28 @@ def _assert_equal_caches(ours, theirs):
     for own, other in zip(ours.layers, theirs.layers, strict=True):
         torch.testing.assert_close(own.keys, other.keys)
         torch.testing.assert_close(own.values, other.values)
+
+
+class Rotated(PreTrainedModel):
+    """Keeps the angles of the last length, like the rotary embeddings of CLVP."""
+
+    config_class = PretrainedConfig
+
+    def __init__(self):
+        super().__init__(PretrainedConfig())
+        self.cached_rotary_positional_embedding = None
+
+    def forward(self, x):
+        if self.cached_rotary_positional_embedding is None:
+            self.cached_rotary_positional_embedding = torch.arange(1.0, x.shape[1] + 1)
+        return x * self.cached_rotary_positional_embedding.cos()
+
+
+def test_a_cache_of_an_earlier_call_is_not_state():
+    """transformers.exporters sets it to None during a capture."""
+    model, x = Rotated().eval(), torch.randn(2, 5)
+    expected = model(x)
+    program = unmess.capture(model, (x,))
+    assert not program.exported.graph_signature.buffers_to_mutate
+    torch.testing.assert_close(unmess.load(program, on="reference")(x), expected)
+    assert model.cached_rotary_positional_embedding is not None
