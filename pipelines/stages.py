@@ -19,7 +19,9 @@ from pipelines.output_dialects.nan_order import order_nan, order_nan_at_stablehl
 from pipelines.output_dialects.narrow_casts import convert_in_two_steps
 from pipelines.output_dialects.narrow_sums import narrow_sums
 from pipelines.output_dialects.narrowed_constants import fold_narrowed_constants
+from pipelines.output_dialects.nearest import rewrite_nearest
 from pipelines.output_dialects.operators import replace_boolean_sums, rewrite_for_stablehlo
+from pipelines.output_dialects.slice_scatters import limit_ranges
 from pipelines.output_dialects.stablehlo_convolution import to_canonical_layout
 from pipelines.output_dialects.stablehlo_random import draw_from_seed
 from pipelines.output_dialects.stablehlo_sizes import (
@@ -29,6 +31,7 @@ from pipelines.output_dialects.stablehlo_sizes import (
 )
 from pipelines.output_dialects.strict_sizes import note_strict_sizes
 from pipelines.output_dialects.tosa_broadcasts import note_dynamic_sizes, remove_dynamic_broadcasts
+from pipelines.output_dialects.tosa_convolutions import divide_groups
 from pipelines.output_dialects.tosa_integers import keep_uint8_values
 from pipelines.output_dialects.tosa_operators import rewrite_for_tosa
 from pipelines.output_dialects.tosa_slices import slice_dynamic_sizes
@@ -264,6 +267,17 @@ VALUE_CHECKS = Step(
     "of range; the dialect has no assertions",
     remove_value_checks,
 )
+SLICE_SCATTERS = Step(
+    "slice-scatter-ranges",
+    "limit ranges of slice_scatter to the axis; for `x[:, 2:] = y`, torch-mlir's lowering to "
+    "StableHLO runs out of memory",
+    limit_ranges,
+)
+NEAREST = Step(
+    "nearest-interpolation",
+    "repeat or select elements for nearest interpolation, which torch-mlir lowers to linalg only",
+    rewrite_nearest,
+)
 BOOLEAN_SUMS = Step(
     "boolean-sum-to-or",
     "replace sums of booleans, which torch-mlir lowers incorrectly",
@@ -317,10 +331,18 @@ TOSA = Pipeline(
         RANDOM,
         VALUE_CHECKS,
         BOOLEAN_SUMS,
+        SLICE_SCATTERS,
+        NEAREST,
         SIZES,
         NARROW_CASTS,
         INTEGERS,
         CASTS,
+        Step(
+            "tosa-convolution-groups",
+            "divide convolutions with 32 or more groups, and transposed ones with groups, which "
+            "torch-mlir does not support",
+            divide_groups,
+        ),
         Step(
             "tosa-dynamic-slices",
             "lower slices of tensors with dynamic sizes, which torch-mlir does not support",
@@ -386,6 +408,8 @@ STABLEHLO = Pipeline(
         ),
         VALUE_CHECKS,
         BOOLEAN_SUMS,
+        SLICE_SCATTERS,
+        NEAREST,
         SIZES,
         NARROW_CASTS,
         OPERATORS,

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op
-from pipelines.ir.torch_operations import element_of, float_constant, integer_constant, shape_of
+from pipelines.ir.torch_operations import (
+    element_of,
+    float_constant,
+    integer_constant,
+    shape_of,
+    sizes_of,
+    tensor_type,
+)
 
 
 @dataclass(frozen=True)
@@ -68,14 +75,29 @@ class TorchTensor:
         return TorchTensor(value, self.result)
 
 
-def literal(value: float, element: str) -> ir.Value:
-    """Creates a `!torch.vtensor` without dimensions, of an element type such as `f32` or `si64`."""
-    kind = ir.RankedTensorType.get([], ir.Type.parse(element))
+def literal(value: float, element: str, sizes: Sequence[int] = ()) -> ir.Value:
+    """Creates a `!torch.vtensor` of one value, of an element type such as `f32` or `si64`."""
+    kind = ir.RankedTensorType.get(sizes, ir.Type.parse(element))
     number = kind.element_type
     is_integer = isinstance(number, ir.IntegerType)
     attribute = (ir.IntegerAttr if is_integer else ir.FloatAttr).get(number, value)
     values = ir.DenseElementsAttr.get_splat(kind, attribute)
-    return build_op("torch.vtensor.literal", f"!torch.vtensor<[],{element}>", value=values)
+    shape = ",".join(map(str, sizes))
+    return build_op("torch.vtensor.literal", f"!torch.vtensor<[{shape}],{element}>", value=values)
+
+
+def select(x: ir.Value, axis: int, indices: Sequence[int]) -> ir.Value:
+    """Selects elements along an axis by constant indices."""
+    number = ir.IntegerType.get_signed(64)
+    tensor = ir.RankedTensorType.get([len(indices)], number)
+    numbers = [ir.IntegerAttr.get(number, index) for index in indices]
+    values = ir.DenseElementsAttr.get(numbers, type=tensor)
+    kind = f"!torch.vtensor<[{len(indices)}],si64>"
+    found = build_op("torch.vtensor.literal", kind, value=values)
+    sizes = sizes_of(x.type)
+    sizes[axis] = len(indices)
+    operands = (x, integer_constant(axis), found)
+    return build_op("torch.aten.index_select", tensor_type(sizes, x.type), *operands)
 
 
 # PyTorch's numbers of the dtypes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
@@ -64,6 +64,12 @@ def is_float(kind: ir.Type) -> bool:
 def shape_of(kind: ir.Type) -> str:
     """Returns the text of a `!torch.vtensor` without its element type."""
     return str(kind).rpartition(",")[0]
+
+
+def tensor_type(sizes: Sequence[int | None], like: ir.Type) -> str:
+    """Returns the `!torch.vtensor` of these sizes with the element type of another; None is `?`."""
+    shape = ",".join("?" if size is None else str(size) for size in sizes)
+    return f"!torch.vtensor<[{shape}],{element_of(like)}>"
 
 
 def maker_of(value: ir.Value, name: str) -> ir.Operation | None:

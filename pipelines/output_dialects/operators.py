@@ -11,6 +11,7 @@ For StableHLO:
 - `remainder` has the sign of the divisor. torch-mlir's has the sign of the dividend, like `fmod`.
 - `x ** 0.5` is the square root, which is NaN for -inf.
 - torch-mlir does not lower `flatten` and `unflatten`, with which it decomposes `repeat`, but views.
+- torch-mlir does not lower `unfold`. The windows are selected by constant indices.
 - Negative indices count from the end. torch-mlir's gather reads the first element for them.
 - Shifts broadcast their operands. torch-mlir ends the process if their shapes differ.
 """
@@ -22,14 +23,17 @@ import functools
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op
+from pipelines.ir.torch_expressions import select
 from pipelines.ir.torch_operations import (
     element_of,
     float_constant,
     integer_constant,
     is_float,
     maker_of,
+    number_of,
     rewrite,
     sizes_of,
+    tensor_type,
     value_of,
 )
 from pipelines.output_dialects.dynamic_pools import MAX_POOLS, refuse_for_stablehlo
@@ -62,6 +66,7 @@ def rewrite_for_stablehlo(module: ir.Module) -> None:
             "torch.aten.pow.Tensor_Scalar": _power,
             "torch.aten.flatten.using_ints": _flatten,
             "torch.aten.unflatten.int": _unflatten,
+            "torch.aten.unfold": _unfold,
             **dict.fromkeys(_SHIFTS, _shift_of_same_shapes),
             "torch.aten.index.Tensor": _count_from_the_front,
             "torch.aten.index.Tensor_hacked_twin": _count_from_the_front,
@@ -164,6 +169,28 @@ def _unflatten(operation: ir.Operation) -> ir.Value | None:
     return _view(x, operation.results[0].type, sizes)
 
 
+def _unfold(operation: ir.Operation) -> ir.Value | None:
+    """Returns the windows of an axis of static size; their elements are the last axis."""
+    x, dimension, width, step = operation.operands
+    sizes = sizes_of(x.type)
+    result = operation.results[0].type
+    if not sizes or None in (number_of(dimension), number_of(width), number_of(step)):
+        return None
+    axis = int(value_of(dimension)) % len(sizes)
+    count, length = sizes_of(result)[axis], int(value_of(width))
+    if None in (sizes[axis], count):
+        return None
+    places = [number * int(value_of(step)) + at for number in range(count) for at in range(length)]
+    chosen = select(x, axis, places)
+    counts = [_size(x, each) for each in range(len(sizes))]
+    counts[axis : axis + 1] = [integer_constant(count), integer_constant(length)]
+    sizes[axis : axis + 1] = [count, length]
+    windows = _view(chosen, ir.Type.parse(tensor_type(sizes, x.type)), counts)
+    order = [each for each in range(len(sizes)) if each != axis + 1] + [axis + 1]
+    listed = build_op("torch.prim.ListConstruct", "!torch.list<int>", *map(integer_constant, order))
+    return build_op("torch.aten.permute", result, windows, listed)
+
+
 def _size(x: ir.Value, axis: int) -> ir.Value:
     size = sizes_of(x.type)[axis]
     if size is not None:
@@ -243,9 +270,7 @@ def _padded(x: ir.Value, more: list[int]) -> ir.Value:
     sizes = sizes_of(x.type)
     ended = sizes[: -len(more)]
     ended += [size + length for size, length in zip(sizes[-len(more) :], more, strict=True)]
-    shape = ",".join("?" if size is None else str(size) for size in ended)
-    kind = f"!torch.vtensor<[{shape}],{element}>"
-    return build_op("torch.aten.constant_pad_nd", kind, x, pads, lowest)
+    return build_op("torch.aten.constant_pad_nd", tensor_type(ended, x.type), x, pads, lowest)
 
 
 def _list(value: ir.Value, length: int) -> list[float]:

@@ -19,6 +19,8 @@ from pipelines.ir.torch_operations import (
     integer_constant,
     is_float,
     load_dialects,
+    maker_of,
+    shape_of,
 )
 from pipelines.output_dialects.unsigned_constants import return_builtin_tensors
 from unmess.core.errors.error import Error
@@ -58,6 +60,17 @@ def keep_uint8_values(module: ir.Module) -> None:
                     conversion.operands[0] = _value(conversion, int(match[1]))
         _sign_literals(module)
     return_builtin_tensors(module)
+
+
+def _wider_literal(literal: ir.Operation, kind: ir.Type) -> ir.Value:
+    """Returns the values of a literal of unsigned integers as i32."""
+    # Imported here, because the import takes 0.13 s.
+    import numpy as np
+
+    numbers = np.array(ir.DenseElementsAttr(literal.attributes["value"])).astype(np.int32)
+    signed = ir.IntegerType.get_signed(32)
+    values = ir.DenseElementsAttr.get(numbers, type=signed)
+    return build_op(_LITERAL, kind, value=values)
 
 
 def _sign_literals(module: ir.Module) -> None:
@@ -112,7 +125,9 @@ def _drops_bits(operation: ir.Operation) -> bool:
 def _value(conversion: ir.Operation, bits: int) -> ir.Value:
     """Returns the operand of a conversion as i32: sign-extended, then masked to its `bits`."""
     x, _, *rest = conversion.operands
-    kind = ir.Type.parse(f"{str(x.type).rpartition(',')[0]},si32>")
+    kind = ir.Type.parse(f"{shape_of(x.type)},si32>")
+    if literal := maker_of(x, _LITERAL):
+        return _wider_literal(literal, kind)
     signed = build_op(_CONVERSION, kind, x, integer_constant(_INT32), *rest)
     mask = integer_constant(2**bits - 1)
     return build_op("torch.aten.bitwise_and.Scalar", kind, signed, mask)

@@ -1,18 +1,23 @@
-"""Rewrites operators whose lowering to TOSA by torch-mlir loses special values or digits.
+"""Rewrites operators that torch-mlir does not lower to TOSA, or whose lowering loses special values
+or digits.
 
 - `relu` is limited to the largest finite number, so that infinity becomes finite.
 - `sqrt` is a power with exponent 0.5, which is infinite for -inf; eager returns NaN.
 - `fmod` and `remainder` are inexact, and NaN for an infinite divisor (`tosa_remainders.py`).
-- `expm1`, `log1p` and `tan` lose digits (`tosa_functions.py`).
+- `expm1`, `log1p` and `tan` lose digits; `sinh`, `cosh`, `atanh`, `asin` and `acos` have no
+  lowering (`tosa_functions.py`).
 - Conversions between f16 and bf16 become a cast that has no lowering to linalg.
 - A product with zero is folded to zero; eager returns NaN for infinity and NaN.
 - Sums of i64 are computed in i32 (`tosa_i64.py`).
 - Scalars are rounded to f32, also if the tensor is f64 (`tosa_f64.py`).
+- `empty` has no lowering. It becomes zeros.
+- TOSA has no tensors without elements. They are removed from `cat`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from torch_mlir import ir
 
@@ -24,17 +29,29 @@ from pipelines.ir.torch_operations import (
     integer_constant,
     is_float,
     load_dialects,
+    maker_of,
     number_of,
     rewrite,
+    sizes_of,
     to_builtin,
 )
 from pipelines.output_dialects.dynamic_pools import refuse_for_tosa
 from pipelines.output_dialects.tosa_f64 import keep_f64_scalars
-from pipelines.output_dialects.tosa_functions import exact_expm1, exact_log1p, exact_tan
+from pipelines.output_dialects.tosa_functions import (
+    acos,
+    asin,
+    atanh,
+    cosh,
+    exact_expm1,
+    exact_log1p,
+    exact_tan,
+    sinh,
+)
 from pipelines.output_dialects.tosa_i64 import keep_i64_sums
 from pipelines.output_dialects.tosa_remainders import exact_fmod, exact_remainder
 
 _VARIANTS = ("Tensor", "Scalar")
+_EMPTY, _LIST = "torch.aten.empty.memory_format", "torch.prim.ListConstruct"
 
 
 def rewrite_for_tosa(module: ir.Module) -> None:
@@ -57,10 +74,14 @@ def rewrite_for_tosa(module: ir.Module) -> None:
             "torch.aten.expm1": exact_expm1,
             "torch.aten.log1p": exact_log1p,
             "torch.aten.tan": exact_tan,
+            **{f"torch.aten.{each.__name__}": each for each in (sinh, cosh, atanh, asin, acos)},
+            _EMPTY: _zeros,
+            "torch.aten.cat": _without_empty_parts,
             **{f"torch.aten.fmod.{variant}": exact_fmod for variant in _VARIANTS},
             **{f"torch.aten.remainder.{variant}": exact_remainder for variant in _VARIANTS},
         },
     )
+    _erase_unused(module, (_LIST, _EMPTY))
     keep_i64_sums(module)
     keep_f64_scalars(module)
 
@@ -104,3 +125,32 @@ def _product_with_zero(operation: ir.Operation) -> ir.Value | None:
     if not is_float(x.type) or number_of(factor) != 0:
         return None
     return build_op("torch.aten.sub.Tensor", operation.result.type, x, x, integer_constant(1))
+
+
+def _zeros(operation: ir.Operation) -> ir.Value | None:
+    sizes, element = sizes_of(operation.result.type), element_of(operation.result.type)
+    # `cat` is the only user of results without elements, see `_without_empty_parts`.
+    if None in sizes or 0 in sizes or element.startswith(("complex", "ui")):
+        return None
+    return literal(0, element, sizes)
+
+
+def _without_empty_parts(operation: ir.Operation) -> ir.Value | None:
+    parts = maker_of(operation.operands[0], _LIST)
+    if parts is None:
+        return None
+    kept = [part for part in parts.operands if 0 not in sizes_of(part.type)]
+    if len(kept) == len(parts.operands) or not kept:
+        return None
+    if len(kept) == 1 and kept[0].type == operation.result.type:
+        return kept[0]
+    operation.operands[0] = build_op(_LIST, parts.result.type, *kept)
+    return None
+
+
+def _erase_unused(module: ir.Module, names: Sequence[str]) -> None:
+    """Erases operations of these names without users, the names of users first."""
+    for name in names:
+        for operation in find_operations(module, lambda each, name=name: each.name == name):
+            if not list(operation.result.uses):
+                operation.erase()

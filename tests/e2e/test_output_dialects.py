@@ -87,6 +87,46 @@ def test_grouped_convolutions_and_pooling(dialect, runner):
     assert_matches(grouped_convolutions(), dialect, runner)
 
 
+@functools.cache
+def many_groups():
+    """TOSA has no groups: torch-mlir divides up to 31, and none of transposed convolutions."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(64, 32, 3, groups=32, padding=1),
+        torch.nn.ConvTranspose2d(32, 8, 3, stride=2, output_padding=1, groups=4, bias=False),
+    )
+    return unmess.capture(model, (torch.randn(2, 64, 4, 5),))
+
+
+def test_many_groups_and_groups_of_transposed_convolutions(dialect, runner):
+    assert_matches(many_groups(), dialect, runner)
+
+
+class Selections(torch.nn.Module):
+    """Nearest interpolation, and windows."""
+
+    def forward(self, x):
+        resize = torch.nn.functional.interpolate
+        sizes = [(8, 10), (7, 9), (2, 3), (4, 5), (8, 9)]
+        factors = [2, 1.5, (0.5, 2.7), 1.3]
+        return (
+            *(resize(x, size=size) for size in sizes),
+            *(resize(x, scale_factor=factor) for factor in factors),
+            resize(x.bfloat16(), scale_factor=(3, 1)),
+            resize(x, scale_factor=1.3, recompute_scale_factor=True),
+            *(x.unfold(2, 3, 1), x.unfold(-1, 2, 3), x.unfold(0, 2, 1)),
+        )
+
+
+@functools.cache
+def selections():
+    return unmess.capture(Selections(), (torch.randn(2, 3, 4, 5),))
+
+
+def test_nearest_interpolation_and_windows(dialect, runner):
+    assert assert_matches(selections(), dialect, runner).max_abs_error == 0
+
+
 class Arithmetic(torch.nn.Module):
     """Operators that torch-mlir lowers wrongly to TOSA or StableHLO."""
 
@@ -186,6 +226,8 @@ UPDATES = {
     "scatter": lambda x, places, rows: x.scatter(0, places[:, None].expand(2, 3), rows),
     "scatter_add": lambda x, places, rows: x.scatter_add(0, places[:, None].expand(2, 3), rows),
     "slice_scatter": lambda x, places, rows: torch.slice_scatter(x, rows, 0, 1, 3),
+    "slice_to_the_end": lambda x, places, rows: torch.slice_scatter(x, rows, 0, -2),
+    "slice_without_start": lambda x, places, rows: torch.slice_scatter(x, rows, 0, None, 9, 2),
     "select_scatter": lambda x, places, rows: torch.select_scatter(x, rows[0], 0, 1),
     "diagonal_scatter": lambda x, places, rows: torch.diagonal_scatter(x, rows[0]),
     "masked_scatter": lambda x, places, rows: x.masked_scatter(x > 0, x),
