@@ -9,10 +9,13 @@ from pipelines.ir.torch_operations import (
     builtin_type,
     from_builtin,
     load_dialects,
+    maker_of,
     number_of,
     sizes_of,
     to_builtin,
 )
+from unmess.core.errors.error import Error
+from unmess.core.errors.user_source import location_line
 
 _SLICE = "torch.aten.slice.Tensor"
 # The rest of an axis, in `tosa.slice`.
@@ -22,13 +25,30 @@ _TO_THE_END = -1
 def slice_dynamic_sizes(module: ir.Module) -> None:
     """Rewrites slices along an axis of static size, of tensors with other, dynamic sizes.
 
-    The module is at `torch`. Slices with a step, or to a computed index, do not change.
+    The module is at `torch`. Slices with a step, or from a computed index, do not change.
+
+    Raises:
+        Error: stage `tosa`, for a slice to a computed index.
     """
     with module.context:
+        for operation in find_operations(module, lambda each: each.name == _SLICE):
+            _refuse_computed_end(operation)
         slices = find_operations(module, _is_dynamic)
         if slices:
             load_dialects(module, "convert-torch-to-tosa")
         replace_operations(slices, _sliced)
+
+
+def _refuse_computed_end(operation: ir.Operation) -> None:
+    """Raises an error for a slice that ends the process in torch-mlir's lowering."""
+    end = operation.operands[3]
+    if number_of(end) is None and maker_of(end, "torch.constant.none") is None:
+        raise Error(
+            "tosa",
+            "no lowering for aten.slice.Tensor to a computed index",
+            where=location_line(operation.location),
+            hint="slice to a constant index, or try --to linalg",
+        )
 
 
 def _is_dynamic(operation: ir.Operation) -> bool:

@@ -128,7 +128,7 @@ def test_nearest_interpolation_and_windows(dialect, runner):
 
 
 class Arithmetic(torch.nn.Module):
-    """Operators that torch-mlir lowers wrongly to TOSA or StableHLO."""
+    """Operators that torch-mlir lowers wrongly, or not at all, to TOSA or StableHLO."""
 
     def forward(self, x, y, i, j, a, b):
         pool = torch.nn.functional.max_pool2d
@@ -137,6 +137,7 @@ class Arithmetic(torch.nn.Module):
             pool(i, 2, 2, 0, 1, True),
             *(x % y, i % j, x % -1.5, i % 3, i % -4),
             *(a + b, x**0.5),
+            *(x.sinh(), x.cosh(), x.asin(), x.acos(), x.atanh()),
         )
 
 
@@ -151,6 +152,39 @@ def arithmetic():
 
 def test_operators_that_torch_mlir_lowers_wrongly(dialect, runner):
     assert_matches(arithmetic(), dialect, runner)
+
+
+class Constants(torch.nn.Module):
+    """Constants of bytes and booleans, tensors without elements, and uninitialized ones."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("bytes", torch.tensor([[1, 200, 3], [0, 255, 7]], dtype=torch.uint8))
+        self.mask = torch.tensor([[True, False, True]])
+
+    def forward(self, x, places):
+        swapped = torch.empty_like(x)
+        swapped[..., :1] = x[..., 2:]
+        swapped[..., 1:] = x[..., :2]
+        return (
+            *(swapped, torch.cat([x[..., :3], x[..., 3:]], -1), torch.cat([places[:0], places])),
+            *(
+                self.bytes.float() + x,
+                self.bytes.bool(),
+                self.mask.flatten(),
+                self.bytes.mT.clone(),
+            ),
+            torch.index_select(self.bytes, 1, places).float(),
+        )
+
+
+@functools.cache
+def constants():
+    return unmess.capture(Constants(), (torch.randn(2, 3), torch.tensor([2, 0])))
+
+
+def test_constants_and_tensors_without_elements(dialect, runner):
+    assert_matches(constants(), dialect, runner)
 
 
 @functools.cache
