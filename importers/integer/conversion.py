@@ -307,10 +307,11 @@ class _Conversion(SumBuilder):
         if x is None or not (grid.is_single and grid.has_eight_bits):
             return
         image = x.meta["val"].shape[2:]
-        if len(image) != axes or (
-            values["ceil_mode"] and not all(isinstance(size, int) for size in image)
-        ):
-            self._reasons[node] = "it has no batch, or a ceil_mode and dynamic sizes"
+        if len(image) != axes:
+            self._reasons[node] = "its operand has no batch"
+            return
+        if values["ceil_mode"] and not all(isinstance(size, int) for size in image):
+            self._reasons[node] = "its ceil_mode needs static sizes"
             return
         window = all_axes(values["kernel_size"], axes)
         options = [

@@ -227,9 +227,9 @@ class SumBuilder(NodeBuilder):
         x, grid = self._operand(values["self"])
         window = all_axes(values["kernel_size"], 2)
         stride, padding = all_axes(values["stride"] or window, 2), all_axes(values["padding"], 2)
-        if values["ceil_mode"] or values["divisor_override"] is not None:
-            raise NoForm("its windows differ in size")
-        if any(padding) and not values["count_include_pad"]:
+        if values["divisor_override"] is not None:
+            raise NoForm("its divisor is not the number of elements")
+        if values["ceil_mode"] or (any(padding) and not values["count_include_pad"]):
             raise NoForm("its windows differ in size")
         return self._averages(x, grid, window, stride, padding)
 

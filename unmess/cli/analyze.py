@@ -54,9 +54,9 @@ def analyze(
 ) -> None:
     """Count the operations of MODEL, or of an MLIR file, and the cost of one call.
 
-    Operations by dialect; the distinct bodies of linalg operations; floating-point operations,
-    bytes and weights by layer and source line; the peak of live memory. Nothing is run. With -v,
-    every form in which a body is applied.
+    Lists the operations by dialect, the distinct bodies of linalg operations, the floating-point
+    operations, bytes and weights by layer and source line, and the peak of live memory. Nothing is
+    run. With -v, also lists every form in which a body is applied.
     """
     if at is not None:
         check_stage(at)

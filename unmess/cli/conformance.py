@@ -77,7 +77,7 @@ def conformance(
     """Run the cases of a backend, and report what passes, fails, is wrong, crashes or hangs.
 
     DIR gets results.jsonl, junit.xml, report.html, and causes/N.mlir with the smallest failing IR
-    of each cause. The exit status is 1 if a case fails that is not expected to, or passes that is
+    of each cause. The exit status is 1 if a case fails unexpectedly, or passes although it is
     expected to fail.
     """
     context = click.get_current_context()
@@ -137,7 +137,7 @@ def _cases(levels: tuple[int, ...], text: str, name: str | None) -> list[Conform
     found = [case for level in sorted(set(levels)) for case in cases_of(level)]
     found = [case for case in found if text in case.name]
     if not found:
-        raise Error("usage", f"no case has {text!r} in its name", hint="leave -k out")
+        raise Error("usage", f"no case has {text!r} in its name", hint="omit -k")
     return found
 
 

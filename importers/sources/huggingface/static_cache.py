@@ -71,7 +71,7 @@ def cache_positions(model: PreTrainedModel, batch: int, max_length: int | None) 
     if max_length is None:
         max_length = min(limit or DEFAULT, DEFAULT)
     if batch < 1:
-        raise Error("usage", f"batch is {batch}", hint="at least 1")
+        raise Error("usage", f"batch is {batch}, but must be at least 1")
     if max_length < FEWEST or (limit is not None and max_length > limit):
         upper = "" if limit is None else f" and at most {limit}, the model's own limit"
         raise Error("usage", f"max_length is {max_length}", hint=f"at least {FEWEST}{upper}")
