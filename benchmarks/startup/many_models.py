@@ -1,9 +1,9 @@
 """Many models in one command: workers forked from one parent, and an interpreter for each model.
 
 Goals: `check` of 30 tiny Hugging Face types takes at most a third of the time of a new interpreter
-for each model. A sweep takes at most half of the time of the earlier sweep. That one also forked
-workers, but checked the models sequentially, and each worker imported what it needed beyond the
-basics.
+for each model. A sweep takes at most half of the time of the earlier sweep. The earlier sweep also
+forked workers. It checked the models sequentially, and each worker imported the libraries of its
+model.
 
 All sides check a sample of the types. All types share the imports of the parent, so the times
 include only the sample's share of the time that these imports take.

@@ -46,7 +46,7 @@ def test_result_and_strides(name):
     if other.stride() == x.stride():
         assert torch.equal(run(other), function(other))
     assert torch.equal(run(x), function(x))
-    # The same elements in another order in memory, for which eager's result differs.
+    # Eager's result depends on the order in memory, so another order must be an error.
     last_first = x.permute(*reversed(range(x.ndim))).contiguous()
     moved = last_first.permute(*reversed(range(x.ndim)))
     if moved.stride() == x.stride():
