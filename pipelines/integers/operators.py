@@ -17,6 +17,7 @@ from pipelines.ir.torch_operations import (
     builtin_type,
     element_of,
     from_builtin,
+    is_none,
     load_dialects,
     maker_of,
     sizes_of,
@@ -172,7 +173,7 @@ def _read(operation: ir.Operation, builtin_type: Callable[[ir.Type], str]) -> Op
             tensors.append(_tensor(operand.type, builtin_type))
         elif (list_ := maker_of(operand, "torch.prim.ListConstruct")) is not None:
             numbers.append([int(value_of(each)) for each in list_.operands])
-        elif maker_of(operand, "torch.constant.none") is not None:
+        elif is_none(operand):
             tensors.append(None)
         else:
             numbers.append(int(value_of(operand)))

@@ -77,6 +77,13 @@ def replace_operations(
         operation.erase()
 
 
+def erase_without_users(operations: Sequence[ir.Operation]) -> None:
+    """Erases the operations whose results have no users. The list has operands before users."""
+    for each in reversed(operations):
+        if not any(list(result.uses) for result in each.operation.results):
+            each.operation.erase()
+
+
 def replace_operands(operation: ir.Operation, replacements: Mapping[ir.Value, ir.Value]) -> None:
     """Replaces values by others among the operands of an operation and of those inside it."""
     for each in find_operations(operation, lambda _: True):

@@ -72,6 +72,11 @@ def tensor_type(sizes: Sequence[int | None], like: ir.Type) -> str:
     return f"!torch.vtensor<[{shape}],{element_of(like)}>"
 
 
+def is_none(value: ir.Value) -> bool:
+    """Returns whether a value is a `torch.constant.none`."""
+    return maker_of(value, "torch.constant.none") is not None
+
+
 def maker_of(value: ir.Value, name: str) -> ir.Operation | None:
     """Returns the operation that defines a value, if it has this name."""
     # The owner of a block argument is the block.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.modules import build_op, erase_without_users, find_operations
 from pipelines.ir.torch_operations import (
     builtin_type,
     from_builtin,
@@ -63,7 +63,11 @@ class _Rewriter:
         """Makes the loop pass its counter on unchanged, for canonicalization to remove it."""
         *_, end = self._body.operations
         counter = self._counted.counter
-        _erase_unused(list(self._body.operations))
+        # Pure operations on row numbers that nothing reads anymore.
+        names = (*_RESHAPES, "torch.prim.ListConstruct")
+        erase_without_users(
+            [each for each in self._body.operations if each.operation.name in names]
+        )
         is_read = len(list(counter.uses)) > 1 or list(
             self._loop.results[self._counted.position].uses
         )
@@ -169,15 +173,6 @@ def _require(flag: ir.Value, message: str) -> None:
 
 def _size(value: ir.Value, axis: int) -> ir.Value:
     return build_op("torch.aten.size.int", "!torch.int", value, integer_constant(axis))
-
-
-def _erase_unused(operations: list[ir.OpView]) -> None:
-    """Erases pure operations on row numbers that nothing reads anymore."""
-    for each in reversed(operations):
-        if each.operation.name in (*_RESHAPES, "torch.prim.ListConstruct") and not any(
-            list(result.uses) for result in each.operation.results
-        ):
-            each.operation.erase()
 
 
 def _extract(source: ir.Value, place: ir.Value, kind: ir.Type) -> ir.Value:

@@ -11,7 +11,7 @@ from torch_mlir import ir
 
 from pipelines.ir.torch_operations import (
     integer_constant,
-    maker_of,
+    is_none,
     number_of,
     rewrite,
     sizes_of,
@@ -29,7 +29,7 @@ def limit_ranges(module: ir.Module) -> None:
 def _limited(scatter: ir.Operation) -> ir.Value | None:
     x, _, axis, start, end, step = scatter.operands
     size = sizes_of(x.type)[number_of(axis)]
-    known = all(number_of(each) is not None or _is_none(each) for each in (start, end, step))
+    known = all(number_of(each) is not None or is_none(each) for each in (start, end, step))
     if size is None or not known:
         return None
     first, stop, _ = slice(number_of(start), number_of(end), number_of(step)).indices(size)
@@ -38,7 +38,3 @@ def _limited(scatter: ir.Operation) -> ir.Value | None:
     scatter.operands[3] = integer_constant(first)
     scatter.operands[4] = integer_constant(stop)
     return None
-
-
-def _is_none(value: ir.Value) -> bool:
-    return maker_of(value, "torch.constant.none") is not None

@@ -12,6 +12,7 @@ from torch_mlir import ir
 from pipelines.ir.modules import build_op
 from pipelines.ir.torch_operations import (
     integer_constant,
+    is_none,
     number_of,
     rewrite,
     sizes_of,
@@ -47,7 +48,7 @@ def _divided(convolution: ir.Operation) -> ir.Value | None:
         own = [
             _part(x, 1, group, groups),
             _part(weight, 0, group, groups),
-            bias if str(bias.type) == "!torch.none" else _part(bias, 0, group, groups),
+            bias if is_none(bias) else _part(bias, 0, group, groups),
         ]
         parts.append(build_op(convolution.name, kind, *own, *options, integer_constant(1)))
     several = f"!torch.list<{kind.removeprefix('!torch.')}>"

@@ -17,11 +17,10 @@ or digits.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.modules import build_op, erase_without_users, find_operations
 from pipelines.ir.torch_expressions import cast, literal
 from pipelines.ir.torch_operations import (
     element_of,
@@ -81,7 +80,7 @@ def rewrite_for_tosa(module: ir.Module) -> None:
             **{f"torch.aten.remainder.{variant}": exact_remainder for variant in _VARIANTS},
         },
     )
-    _erase_unused(module, (_LIST, _EMPTY))
+    erase_without_users(find_operations(module, lambda each: each.name in (_LIST, _EMPTY)))
     keep_i64_sums(module)
     keep_f64_scalars(module)
 
@@ -146,11 +145,3 @@ def _without_empty_parts(operation: ir.Operation) -> ir.Value | None:
         return kept[0]
     operation.operands[0] = build_op(_LIST, parts.result.type, *kept)
     return None
-
-
-def _erase_unused(module: ir.Module, names: Sequence[str]) -> None:
-    """Erases operations of these names without users, the names of users first."""
-    for name in names:
-        for operation in find_operations(module, lambda each, name=name: each.name == name):
-            if not list(operation.result.uses):
-                operation.erase()

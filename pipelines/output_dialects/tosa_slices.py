@@ -8,8 +8,8 @@ from pipelines.ir.modules import build_op, find_operations, replace_operations
 from pipelines.ir.torch_operations import (
     builtin_type,
     from_builtin,
+    is_none,
     load_dialects,
-    maker_of,
     number_of,
     sizes_of,
     to_builtin,
@@ -42,7 +42,7 @@ def slice_dynamic_sizes(module: ir.Module) -> None:
 def _refuse_computed_end(operation: ir.Operation) -> None:
     """Raises an error for a slice that ends the process in torch-mlir's lowering."""
     end = operation.operands[3]
-    if number_of(end) is None and maker_of(end, "torch.constant.none") is None:
+    if number_of(end) is None and not is_none(end):
         raise Error(
             "tosa",
             "no lowering for aten.slice.Tensor to a computed index",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.ir.modules import find_operations
+from pipelines.ir.modules import erase_without_users, find_operations
 from unmess.core.errors.check import VALUE_PREFIX
 
 _ASSERT = "torch.runtime.assert"
@@ -20,10 +20,7 @@ def remove_value_checks(module: ir.Module) -> None:
         names = _names_behind(checks)
         for check in checks:
             check.erase()
-        # In reverse order: users before the operations that they use.
-        for operation in reversed(find_operations(module, lambda each: each.name in names)):
-            if not any(list(result.uses) for result in operation.results):
-                operation.erase()
+        erase_without_users(find_operations(module, lambda each: each.name in names))
 
 
 def _is_value_check(operation: ir.Operation) -> bool:
