@@ -36,6 +36,7 @@ from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import is_users, location_line
 from unmess.core.module.module import Module
 from unmess.core.processes import children
+from unmess.core.processes.temporary_folders import temporary_folder
 
 # IREE writes a diagnostic as `file:line:column: message` or `loc(…): message`.
 _PLACE = re.compile(r"([^:\n]+):(\d+):\d+: ")
@@ -92,7 +93,7 @@ def compile_with_packer(
     name = module.name
 
     def compile() -> tuple[bytes, bytes | None]:
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_folder() as folder:
             file = Path(folder) / "packer.mlir"
             code = compile_text(text, (*options, *splitting_options(file)), name)
             if not file.exists():

@@ -8,7 +8,6 @@ first dispatch whose results differ between both is the one that is compiled wro
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from pipelines.iree.targets import INTERPRETER, Target, target
 from unmess.core.errors.error import Error
 from unmess.core.module.module import Module
 from unmess.core.options.target_options import TargetOptions
+from unmess.core.processes.temporary_folders import temporary_folder
 
 _SOURCES = "--iree-hal-dump-executable-sources-to="
 # A key is `main_dispatch_0::main_dispatch_0_matmul_4x16x8_f32 outputs`, or ends in `inputs`.
@@ -78,7 +78,7 @@ def wrong_dispatch(
             into different dispatches.
     """
     chosen = target(name, options)
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         found = _run(module, name, chosen, (TRACE_DISPATCHES, f"{_SOURCES}{folder}"), call)
         interpreter = replace(INTERPRETER, preset=chosen.preset)
         expected = _run(module, name, interpreter, (TRACE_DISPATCHES,), call)

@@ -6,7 +6,6 @@ import hashlib
 import os
 import shlex
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from unmess.core.cache import artifacts
 from unmess.core.cache.reproducer import write_reproducer
 from unmess.core.errors.error import Error
 from unmess.core.module.module import Module
+from unmess.core.processes.temporary_folders import temporary_folder
 from unmess.core.signature.signature import Signature
 
 # Larger inputs are left out of reproducers.
@@ -102,7 +102,7 @@ class CommandBackend:
             Error: stage `compile` or `run`; a command fails, crashes, or does not end in time.
         """
         signature = artifact.module.signature
-        with tempfile.TemporaryDirectory(prefix="unmess-") as name:
+        with temporary_folder() as name:
             folder = Path(name)
             if artifact.output is None:
                 return self._call_printed(artifact, folder, arguments, signature)

@@ -49,6 +49,12 @@ def folder(send):
     send(KEPT[0].name)
     raise ValueError("no")
 
+def folder_of_a_killed_worker(send):
+    from unmess.core.processes.temporary_folders import temporary_folder
+    KEPT.append(temporary_folder())
+    send(KEPT[0].name)
+    time.sleep(60)
+
 def threads(send):
     send(len(os.listdir("/proc/self/task")))
 
@@ -127,6 +133,13 @@ def messages(parent, function, *arguments, **options):
 def test_temporary_folders_are_removed(parent, module):
     """Even if an object that is never deleted refers to the folder, and after an exception."""
     (path,) = messages(parent, module("folder"))
+    assert not os.path.exists(path)
+
+
+def test_temporary_folders_of_a_killed_worker_are_removed(parent, module):
+    with parent.start(module("folder_of_a_killed_worker")) as worker:
+        path = next(worker.messages())
+        assert os.path.exists(path)
     assert not os.path.exists(path)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ import unmess
 import unmess.bundle
 from unmess.conformance.programs.hostile import IndexProgram
 from unmess.conformance.programs.loops import LoopProgram
+from unmess.core.processes.temporary_folders import temporary_folder
 from unmess.core.processes.workers import Died, each_in_workers
 from unmess.isolated import shared_parent
 from unmess.packaging import package
@@ -62,7 +62,7 @@ def _check(work: tuple[Sequence[Program], str]) -> Found:
     programs, runner = work
     torch.set_num_threads(1)
     found = Found()
-    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+    with warnings.catch_warnings(), temporary_folder() as folder:
         warnings.simplefilter("ignore")
         run = _loaded(programs, runner, Path(folder))
         for number, program in enumerate(programs):

@@ -1,27 +1,32 @@
-"""Makes temporary folders that are removed even if the process ends without exit handlers."""
+"""Makes temporary folders that are removed even if their process is killed."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
-import weakref
-
-_folders: weakref.WeakSet[tempfile.TemporaryDirectory] = weakref.WeakSet()
-# A fork must not remove the folders of its parent.
-os.register_at_fork(after_in_child=_folders.clear)
+from pathlib import Path
 
 
 def temporary_folder() -> tempfile.TemporaryDirectory:
-    """Returns a new temporary folder, which lives as long as the object.
+    """Returns a new temporary folder, which is removed when the object is deleted.
 
-    Worker processes end with `os._exit` and call `remove_temporary_folders` before it.
+    Its name contains the process id. The parent process of workers calls
+    `remove_temporary_folders` when a worker ends.
     """
-    folder = tempfile.TemporaryDirectory(prefix="unmess-")
-    _folders.add(folder)
-    return folder
+    return tempfile.TemporaryDirectory(prefix=_prefix(os.getpid()))
 
 
-def remove_temporary_folders() -> None:
-    """Removes the folders that this process made with `temporary_folder` and still has."""
-    for folder in list(_folders):
-        folder.cleanup()
+def remove_temporary_folders(pid: int) -> None:
+    """Removes the folders that a process made with `temporary_folder`.
+
+    Args:
+        pid: the id of a process that has ended and is not reaped yet, so that no other process can
+            have the same id.
+    """
+    for folder in Path(tempfile.gettempdir()).glob(f"{_prefix(pid)}*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _prefix(pid: int) -> str:
+    return f"unmess-{pid}-"

@@ -14,8 +14,6 @@ import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from unmess.core.processes.temporary_folders import remove_temporary_folders
-
 # Header of each message: its size in bytes.
 HEADER = struct.Struct("!Q")
 # Kinds of messages.
@@ -58,8 +56,6 @@ def work(request: int, messages: int) -> NoReturn:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
-        with contextlib.suppress(OSError):
-            remove_temporary_folders()
         # All results are sent. Skip the exit handlers, also those of native libraries.
         os._exit(status)
 

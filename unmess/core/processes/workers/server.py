@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from unmess.core.processes import children
+from unmess.core.processes.temporary_folders import remove_temporary_folders
 from unmess.core.processes.workers import inside
 from unmess.core.processes.workers.preloading import preload, thread_count
 
@@ -159,6 +160,7 @@ class _Server:
                 self._forget(worker)
 
     def _forget(self, worker: _Worker) -> None:
+        remove_temporary_folders(worker.pid)
         _, status, usage = os.wait4(worker.pid, 0)
         del self._workers[worker.pid]
         with contextlib.suppress(KeyError):
