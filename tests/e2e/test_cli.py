@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 import torch
@@ -13,6 +12,7 @@ import torch
 from pipelines.iree.presets import keep_tuned
 from pipelines.iree.targets import target as target_of
 from pipelines.iree.vm_module import program_key
+from tests.shared.processes import is_gone, wait_until
 from unmess import TargetOptions, capture
 
 MODELS = """
@@ -293,22 +293,6 @@ def test_the_child_does_not_outlive_its_parent(models, tmp_path):
     process.wait()
     child = int(pid_file.read_text())
     wait_until(lambda: is_gone(child))
-
-
-def wait_until(condition, seconds=120):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.05)
-
-
-def is_gone(pid):
-    """Returns whether a process has ended. It is a zombie until its parent waits for it."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
 
 
 def assert_gone(pid):

@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from click.testing import CliRunner
 import unmess
 from pipelines.backends.commands.backend import CommandBackend
 from pipelines.backends.commands.description import read_description, schema
+from tests.shared.processes import is_gone, wait_until
 from unmess.cli import cli
 from unmess.core.cache import artifacts
 
@@ -231,20 +231,7 @@ def test_a_command_ends_with_its_process(tmp_path):
     wait_until(pid.exists)
     process.kill()
     process.wait()
-    wait_until(lambda: not is_running(int(pid.read_text())))
-
-
-def wait_until(condition):
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-def is_running(pid):
-    # A process that nobody has waited for yet is a zombie.
-    status = Path(f"/proc/{pid}/stat")
-    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+    wait_until(lambda: is_gone(int(pid.read_text())))
 
 
 def test_a_failed_compilation_is_an_error(program, describe, tmp_path):

@@ -323,7 +323,7 @@ def test_arithmetic_of_sizes(program, runner):
         assert_matches(of_sizes, run, torch.randn(n, 5), torch.randn(m, 5))
 
 
-def windows(x):
+def swin_windows(x):
     """Divides images into windows of 4 by 4, as Swin does, and puts them together again."""
     batch, channels, height, width = x.shape
     x = F.pad(x, (0, (4 - width % 4) % 4, 0, (4 - height % 4) % 4))
@@ -338,11 +338,13 @@ def windows(x):
 @pytest.mark.parametrize("runner", RUNNERS)
 def test_a_result_without_its_padding(program, runner):
     def make():
-        return unmess.capture(windows, (torch.randn(2, 3, 12, 10),), dynamic_shapes=["x.2", "x.3"])
+        return unmess.capture(
+            swin_windows, (torch.randn(2, 3, 12, 10),), dynamic_shapes=["x.2", "x.3"]
+        )
 
-    run = unmess.load(program("windows", make), on=runner)
+    run = unmess.load(program("swin windows", make), on=runner)
     for size in ((12, 10), (16, 14), (8, 18)):
-        assert_matches(windows, run, torch.randn(2, 3, *size))
+        assert_matches(swin_windows, run, torch.randn(2, 3, *size))
 
 
 ADAPTIVE = {

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unmess.core.cache.eviction import UNFINISHED, Item, items_in, limit_of, limit_size
+from unmess.core.cache.eviction import UNFINISHED, Item, items_in, limit_of, limit_size, remove
 from unmess.core.cache.folder import cache_folder, make_private, say
 from unmess.core.files.private import open_private
 from unmess.core.files.reading import damage
@@ -102,7 +102,8 @@ def find(request: Request) -> Entry | Missing:
             f"a captured program in the cache was damaged and is captured again: {folder}: "
             f"{problem}"
         )
-        remove(folder)
+        with contextlib.suppress(OSError):
+            remove(folder)
         return Missing(f"{folder} was damaged")
     if change is not None:
         return Missing(f"{change} has changed")
@@ -157,7 +158,8 @@ def publish(scratch: Path, place: Path) -> None:
     """
     for _ in range(_ATTEMPTS):
         if place.exists():
-            remove(place)
+            with contextlib.suppress(OSError):
+                remove(place)
         try:
             os.rename(scratch, place)
             return
@@ -211,15 +213,6 @@ def make_room(written: int) -> None:
         OSError: one cannot be removed.
     """
     limit_size(programs_folder(), programs_limit(), written, of_folders=True)
-
-
-def remove(folder: Path) -> None:
-    """Removes an entry atomically, so that no process finds a part of it."""
-    with contextlib.suppress(OSError):
-        aside = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=folder.parent))
-        with contextlib.suppress(FileNotFoundError):
-            os.rename(folder, aside / "entry")
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _unsealed(text: bytes) -> dict[str, Any] | None:

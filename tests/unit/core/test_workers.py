@@ -10,6 +10,7 @@ import time
 import pytest
 import torch
 
+from tests.shared.processes import is_gone, wait_until
 from unmess.core.processes.workers import Died, Parent, each_in_workers
 from unmess.core.processes.workers.preloading import preload, thread_count
 from unmess.core.processes.workers.worker import _Lines
@@ -141,21 +142,6 @@ def test_temporary_folders_of_a_killed_worker_are_removed(parent, module):
         path = next(worker.messages())
         assert os.path.exists(path)
     assert not os.path.exists(path)
-
-
-def is_gone(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
-def wait_until(condition, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.02)
 
 
 def test_each_item_gets_its_result_in_order(parent, module):

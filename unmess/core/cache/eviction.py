@@ -114,13 +114,13 @@ def evict(folders: Iterable[Path], limit: int, entries: Iterable[Path] = ()) -> 
         if not os.path.basename(item.path).startswith(UNFINISHED):
             finished.append(item)
         elif time.time() - item.used > _ABANDONED:
-            _remove(Path(item.path))
+            remove(Path(item.path))
             freed += item.size
     total = sum(item.size for item in finished)
     for item in sorted(finished):
         if total <= limit:
             break
-        _remove(Path(item.path))
+        remove(Path(item.path))
         total -= item.size
         freed += item.size
     return Evicted(freed, total)
@@ -151,11 +151,15 @@ def limit_size(folder: Path, limit: int, written: int, *, of_folders: bool = Fal
             evict([folder], most)
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
+    """Removes a file or a folder. No other process sees a partly removed folder.
+
+    Raises:
+        OSError: it cannot be removed or renamed.
+    """
     if not path.is_dir():
         path.unlink(missing_ok=True)
         return
-    # Rename it first, so that no process sees a partly removed folder.
     aside = path.with_name(f"{UNFINISHED}{secrets.token_hex(8)}")
     with contextlib.suppress(FileNotFoundError):
         os.rename(path, aside)
