@@ -24,7 +24,6 @@ _CASTS = (
     "arith.fptosi",
     "arith.fptoui",
 )
-_OTHER_CASTS = ("tosa.cast", "stablehlo.convert")
 # The bits of f32's infinity, and of a NaN.
 _INFINITE, _NAN = 0x7F800000, 0x7FC00000
 
@@ -89,18 +88,6 @@ def inline_float8_casts(module: ir.Module) -> None:
         if any(_PREFIX in str(each.attributes["sym_name"]) for each in module.body.operations):
             passes = "builtin.module(inline{default-pipeline=},symbol-dce)"
             PassManager.parse(passes).run(module.operation)
-
-
-def converts_float8(module: ir.Module) -> bool:
-    """Returns whether a program at TOSA or StableHLO converts from or to 8-bit floats."""
-
-    def converts(operation: ir.Operation) -> bool:
-        values = (*operation.operands, *operation.results)
-        return operation.name in _OTHER_CASTS and any(
-            _is_float8(ir.ShapedType(value.type).element_type) for value in values
-        )
-
-    return bool(find_operations(module, converts))
 
 
 def _is_cast(operation: ir.Operation) -> bool:
