@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from pipelines.iree.exit import keep_alive, release_at_exit
-from pipelines.iree.weight_files import ALIGNMENT
+from pipelines.iree.weight_files import ALIGNMENT, as_bytes
 from unmess.core.errors.error import Error
 from unmess.core.errors.iree_runtime import PROBLEMS, short_problem
 
@@ -98,7 +98,7 @@ class Transfer:
                 memory_type=_DEVICE,
                 allowed_usage=_MAPPED if self.shares_memory else _USED,
                 device=self._device,
-                buffer=_bytes(tensor),
+                buffer=as_bytes(tensor),
             )
         except PROBLEMS as problem:
             raise device_error(problem, f"copying {tensor.nbytes} bytes to the device") from problem
@@ -118,7 +118,7 @@ class Transfer:
             return tensor if tensor.dtype == dtype else tensor.view(dtype)
         result = torch.empty(shape, dtype=dtype)
         try:
-            self._read(view.get_buffer(), _bytes(result))
+            self._read(view.get_buffer(), as_bytes(result))
         except PROBLEMS as problem:
             raise device_error(
                 problem, f"copying {result.nbytes} bytes from the device"
@@ -176,8 +176,3 @@ def device_error(problem: Exception, doing: str, stage: str = "run") -> Error:
     else:
         hint = "run `unmess doctor` to test the device"
     return Error(stage, f"IREE failed while {doing}: {short_problem(text)}", hint=hint)
-
-
-def _bytes(tensor: torch.Tensor) -> np.ndarray:
-    """Returns a contiguous tensor's memory as an array, which keeps it alive."""
-    return tensor.reshape(-1).view(torch.uint8).numpy()

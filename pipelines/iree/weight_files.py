@@ -75,7 +75,7 @@ def write_archive(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
     """
     index = rt.ParameterIndex()
     for name, tensor in tensors.items():
-        index.add_buffer(name, _bytes(tensor))
+        index.add_buffer(name, as_bytes(tensor))
     # IREE writes through a mapping. On a full disk, that raises a signal instead of an error.
     needed = sum(tensor.nbytes + 2 * ALIGNMENT + 256 for tensor in tensors.values()) + (1 << 20)
     room = os.statvfs(path.parent)
@@ -235,12 +235,13 @@ def _digest(weights: Mapping[str, torch.Tensor], *more: bytes) -> str:
     names = sorted(weights)
     # hashlib releases the GIL, so threads compute digests in parallel.
     with ThreadPoolExecutor() as threads:
-        contents = threads.map(lambda name: hashlib.sha256(_bytes(weights[name])).digest(), names)
+        contents = threads.map(lambda name: hashlib.sha256(as_bytes(weights[name])).digest(), names)
         for name, content in zip(names, contents, strict=True):
             digest.update(f"{name}\0{weights[name].nbytes}\0".encode())
             digest.update(content)
     return digest.hexdigest()
 
 
-def _bytes(tensor: torch.Tensor):
+def as_bytes(tensor: torch.Tensor) -> np.ndarray:
+    """Returns a contiguous tensor's memory as an array, which keeps it alive."""
     return tensor.reshape(-1).view(torch.uint8).numpy()
