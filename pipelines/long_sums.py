@@ -17,6 +17,7 @@ from pipelines.ir.generics import generic, inline
 from pipelines.ir.loops import Slice, size
 from pipelines.ir.modules import build_op, find_operations
 from pipelines.ir.tensor_ops import reshaped, sizes_of, zeros
+from pipelines.ir.values import producer_named, terminator
 from pipelines.pipeline import Step
 
 # Sums of at most this many terms are not split.
@@ -63,22 +64,18 @@ def _is_long_sum(operation: ir.Operation, limit: int) -> bool:
 
 def _yields(value: ir.Value, name: str) -> bool:
     """Returns whether `value` is the result of a `linalg.generic` that yields operation `name`."""
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "linalg.generic":
+    source = producer_named(value, "linalg.generic")
+    if source is None:
         return False
-    yielded = value.owner.operation.regions[0].blocks[0].operations[-1].operands[0].owner
-    return not isinstance(yielded, ir.Block) and yielded.operation.name == name
+    yielded = terminator(source.regions[0].blocks[0]).operands[0]
+    return producer_named(yielded, name) is not None
 
 
 def _adds(operation: ir.Operation) -> bool:
     body = operation.regions[0].blocks[0]
     total = body.arguments[len(body.arguments) - 1]
-    added = body.operations[-1].operands[0].owner
-    return (
-        isinstance(added, (ir.Operation, ir.OpView))
-        and added.operation.name == "arith.addf"
-        and len(list(total.uses)) == 1
-        and total in list(added.operation.operands)
-    )
+    addition = producer_named(terminator(body).operands[0], "arith.addf")
+    return addition is not None and len(list(total.uses)) == 1 and total in list(addition.operands)
 
 
 def _uses_index(operation: ir.Operation) -> bool:

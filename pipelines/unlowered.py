@@ -14,6 +14,7 @@ from torch_mlir.passmanager import PassManager
 
 from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import find_operations
+from pipelines.ir.values import producer
 from unmess.core.module.module import STRICT_SIZES
 
 # Operations of the torch dialect that are only operands or structure of operators.
@@ -153,6 +154,5 @@ def _copied(operation: ir.Operation, given: Iterator[ir.Value]) -> ir.Operation:
 
 
 def _is_carried(value: ir.Value) -> bool:
-    # The owner of a block argument is the block.
-    owner = value.owner
-    return not isinstance(owner, ir.Block) and bool(_CARRIERS.fullmatch(owner.operation.name))
+    operation = producer(value)
+    return operation is not None and bool(_CARRIERS.fullmatch(operation.name))

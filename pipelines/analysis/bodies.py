@@ -11,6 +11,7 @@ from torch_mlir import ir
 
 from pipelines.analysis.sizes import destinations, indexing_maps
 from pipelines.ir.lazy_dialects import arith, linalg
+from pipelines.ir.values import producer, terminator
 
 _COMMUTATIVE = re.compile(
     r"arith\.((add|mul)[fi]|(and|or|xor)i|(max|min)(imum|num)f|(max|min)[su]i)"
@@ -163,8 +164,7 @@ def body_of(structured: ir.Operation) -> Body:
     """Returns the body of a linalg operation."""
     block = structured.regions[0].blocks[0]
     builder = _Builder(block, len(block.arguments) - len(destinations(structured)))
-    last = block.operations[len(block.operations) - 1]
-    results = [builder.add(operand) for operand in last.operands]
+    results = [builder.add(operand) for operand in terminator(block).operands]
     return Body((*builder.nodes, Node("yield", "yield", "", tuple(results))))
 
 
@@ -186,15 +186,14 @@ class _Builder:
 
     def _leaf(self, value: ir.Value) -> Node | None:
         kind = str(_element(value.type))
-        owner = value.owner
-        if isinstance(owner, ir.Block):
-            if owner != self._block:
+        operation = producer(value)
+        if operation is None:
+            if value.owner != self._block:
                 return Node("captured", _captured(value), kind)
             number = ir.BlockArgument(value).arg_number
             if number < self._inputs:
                 return Node("input", f"in{number}", kind)
             return Node("output", f"out{number - self._inputs}", kind)
-        operation = owner.operation
         if operation.name == "arith.constant":
             return Node("constant", _constant(operation.attributes["value"]), kind)
         return None if operation.block == self._block else Node("captured", _captured(value), kind)

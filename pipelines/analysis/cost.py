@@ -12,6 +12,7 @@ from pipelines.analysis import arithmetic
 from pipelines.analysis.bodies import iterators
 from pipelines.analysis.sizes import Size, Sizes, destinations, is_structured
 from pipelines.ir.modules import find_operations
+from pipelines.ir.values import producer_named
 
 # Operations without a cost of their own: views, allocations, scalars, and control flow, whose
 # regions are counted separately.
@@ -194,8 +195,7 @@ def _attention(operation: ir.Operation, sizes: Sizes) -> Costed:
 
 
 def _is_empty(value: ir.Value) -> bool:
-    owner = value.owner
-    return not isinstance(owner, ir.Block) and owner.operation.name == "tensor.empty"
+    return producer_named(value, "tensor.empty") is not None
 
 
 def _is_tensor(value: ir.Value) -> bool:

@@ -9,6 +9,7 @@ from torch_mlir import ir
 
 from pipelines.analysis.arithmetic import element_bytes
 from pipelines.analysis.sizes import Size, Sizes, destinations, is_destination_style
+from pipelines.ir.values import terminator
 
 # Views of the memory of the first operand.
 _VIEWS = re.compile(r"tensor\.(cast|expand_shape|collapse_shape|extract_slice|reshape)")
@@ -93,8 +94,7 @@ def memory_of(function: ir.OpView, sizes: Sizes) -> Memory:
         for operation in block.operations
         if operation.operation.name == "arith.constant"
     )
-    last = block.operations[len(block.operations) - 1]
-    results = sum(_bytes(value, sizes) for value in last.operands)
+    results = sum(_bytes(value, sizes) for value in terminator(block).operands)
     course, buffers = _course(block, sizes)
     known = [moment for moment in course if isinstance(moment.bytes, int)]
     if len(known) < len(course) or not course:

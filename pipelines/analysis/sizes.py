@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith, linalg
+from pipelines.ir.values import producer, producer_named, terminator
 from unmess.core.errors.user_source import location_line
 from unmess.core.signature.size_expression import SizeExpression
 
@@ -146,13 +147,13 @@ class Sizes:
                 self._declared(size, value, axis)
                 for axis, size in enumerate(self._arguments[value])
             )
-        owner = value.owner
-        if isinstance(owner, ir.Block):
-            return self._carried_shape(value, owner, static)
-        found = self._result_shape(owner, value, static)
+        operation = producer(value)
+        if operation is None:
+            return self._carried_shape(value, value.owner, static)
+        found = self._result_shape(operation, value, static)
         if found is None:
             return tuple(
-                self.unknown("d", f"axis {axis} of {described(owner)}")
+                self.unknown("d", f"axis {axis} of {described(operation)}")
                 if size == _DYNAMIC
                 else size
                 for axis, size in enumerate(static)
@@ -190,9 +191,8 @@ class Sizes:
         )
 
     def _result_shape(
-        self, owner: ir.Operation, value: ir.Value, static: tuple[int, ...]
+        self, operation: ir.Operation, value: ir.Value, static: tuple[int, ...]
     ) -> tuple[Size, ...] | None:
-        operation = owner.operation
         name, view = operation.name, operation.opview
         position = ir.OpResult(value).result_number
         if is_destination_style(operation):
@@ -228,8 +228,7 @@ class Sizes:
         if name == "scf.for":
             return self.shape(operation.operands[3 + position])
         if name == "scf.if":
-            block = operation.regions[0].blocks[0]
-            return self.shape(block.operations[len(block.operations) - 1].operands[position])
+            return self.shape(terminator(operation.regions[0].blocks[0]).operands[position])
         if name.startswith(("arith.", "math.")) and operation.operands:
             return self.shape(operation.operands[0])
         return None
@@ -239,17 +238,16 @@ class Sizes:
         return tuple(self.number(next(rest)) if size == _DYNAMIC else size for size in static)
 
     def _elements_of(self, tensor: ir.Value, count: int) -> tuple[Size, ...] | None:
-        owner = tensor.owner
-        if isinstance(owner, ir.Block) or owner.operation.name != "tensor.from_elements":
+        made = producer_named(tensor, "tensor.from_elements")
+        if made is None:
             return None
-        operands = list(owner.operation.operands)
+        operands = list(made.operands)
         return tuple(map(self.number, operands)) if len(operands) == count else None
 
     def _number(self, value: ir.Value) -> Size:
-        owner = value.owner
-        if isinstance(owner, ir.Block):
-            return self.unknown("n", f"an argument of {described(owner.owner)}")
-        operation = owner.operation
+        operation = producer(value)
+        if operation is None:
+            return self.unknown("n", f"an argument of {described(value.owner.owner)}")
         name, operands = operation.name, list(operation.operands)
         if name == "arith.constant":
             attribute = operation.attributes["value"]

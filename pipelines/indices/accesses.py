@@ -14,6 +14,7 @@ from pipelines.indices.slices import slice_axes
 from pipelines.indices.values import Size, compare, constant, number, origin, size_of
 from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.modules import find_operations
+from pipelines.ir.values import producer
 
 # Accesses to single elements, and the position of their first index among the operands.
 FIRST_INDEX = {"memref.load": 1, "memref.store": 2, "tensor.extract": 1, "tensor.insert": 2}
@@ -97,7 +98,7 @@ def _is_counted(access: ir.Operation, index: ir.Value, size: Size) -> bool:
     generic, loop = enclosing_generic(access), counted_by(index)
     if generic is not None and loop is not None:
         steps = loop_sizes(generic, loop)
-    elif isinstance(index.owner, ir.Block) and ir.BlockArgument(index).arg_number == 0:
+    elif producer(index) is None and ir.BlockArgument(index).arg_number == 0:
         owner = index.owner.owner.operation
         first = constant(owner.operands[0]) if owner.name == "scf.for" else None
         if first is None or first < 0:

@@ -9,10 +9,11 @@ from torch_mlir import ir
 
 from pipelines.indices.flags import OUT_OF_RANGE, require_everywhere, require_valid_index
 from pipelines.indices.loops import counted_by, enclosing_generic, loops_in
-from pipelines.indices.values import Size, compare, number, producer, size_of, size_value
+from pipelines.indices.values import Size, compare, number, size_of, size_value
 from pipelines.ir.contraction import indexing_maps
 from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.modules import find_operations, replace_operands
+from pipelines.ir.values import producer, producer_named
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
 
@@ -40,9 +41,9 @@ def clamp_index(index: ir.Value, size: Size) -> tuple[ir.Value, ir.Value]:
     An index that was cast from i64 is compared as i64, because a device may have an index type of
     32 bits.
     """
-    cast = producer(index)
+    cast = producer_named(index, "arith.index_cast")
     wide = index
-    if cast is not None and cast.name == "arith.index_cast" and _is_wide(cast.operands[0].type):
+    if cast is not None and _is_wide(cast.operands[0].type):
         wide = cast.operands[0]
     # As unsigned numbers, negative ones are large.
     inside = compare(arith.CmpIPredicate.ult, wide, size_value(size, wide.type))

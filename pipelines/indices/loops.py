@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.indices.values import Size, producer, size_of
+from pipelines.indices.values import Size, size_of
 from pipelines.ir.contraction import indexing_maps
+from pipelines.ir.values import producer_named
 
 
 def enclosing_generic(operation: ir.Operation) -> ir.Operation | None:
@@ -41,7 +42,5 @@ def loops_in(expression: ir.AffineExpr) -> set[int]:
 
 def counted_by(index: ir.Value) -> int | None:
     """Returns the loop of a `linalg.index`; None for other values."""
-    operation = producer(index)
-    if operation is None or operation.name != "linalg.index":
-        return None
-    return ir.IntegerAttr(operation.attributes["dim"]).value
+    operation = producer_named(index, "linalg.index")
+    return None if operation is None else ir.IntegerAttr(operation.attributes["dim"]).value

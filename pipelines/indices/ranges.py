@@ -14,9 +14,11 @@ from torch_mlir.passmanager import PassManager
 
 from pipelines.indices.loops import counted_by, enclosing_generic, loop_sizes
 from pipelines.indices.refinement import selection
-from pipelines.indices.values import constant, number, producer, size_of
+from pipelines.indices.values import constant, number, size_of
 from pipelines.ir.contraction import indexing_maps
+from pipelines.ir.generics import is_reduction
 from pipelines.ir.lazy_dialects import arith, func
+from pipelines.ir.values import producer, producer_named, terminator
 
 _LARGEST = 2**62
 # Operations whose results have elements of their first operand.
@@ -160,10 +162,8 @@ class Ranges:
 
 
 def _is_true(condition: ir.Value) -> bool:
-    operation = producer(condition)
-    if operation is None or operation.name != "arith.constant":
-        return False
-    return ir.BoolAttr(operation.attributes["value"]).value
+    operation = producer_named(condition, "arith.constant")
+    return operation is not None and ir.BoolAttr(operation.attributes["value"]).value
 
 
 def _copy(value: ir.Value) -> ir.Value:
@@ -212,10 +212,9 @@ def _needed(value: ir.Value) -> Sequence[ir.Value]:
         return _needed_by_argument(value)
     name, operands = operation.name, list(operation.operands)
     if name == "linalg.generic":
-        if not isinstance(value.type, ir.RankedTensorType) or not _is_parallel(operation):
+        if not isinstance(value.type, ir.RankedTensorType) or is_reduction(operation):
             return ()
-        block = operation.regions[0].blocks[0]
-        end = block.operations[len(block.operations) - 1]
+        end = terminator(operation.regions[0].blocks[0])
         return (end.operands[list(operation.results).index(value)],)
     if name in ("linalg.fill", *_MOVES):
         tensors = isinstance(value.type, ir.RankedTensorType) or name == "tensor.extract"
@@ -237,7 +236,7 @@ def _needed_by_argument(value: ir.Value) -> Sequence[ir.Value]:
         return ()
     position = ir.BlockArgument(value).arg_number
     is_result = position >= len(owner.operands) - len(owner.results)
-    if is_result and not _is_parallel(owner):
+    if is_result and is_reduction(owner):
         return ()
     operand = owner.operands[position]
     return (operand,) if isinstance(operand.type, ir.RankedTensorType) else ()
@@ -245,17 +244,13 @@ def _needed_by_argument(value: ir.Value) -> Sequence[ir.Value]:
 
 def _counting_loop(value: ir.Value) -> ir.Operation | None:
     """Returns the `scf.for` that counts this value; None if its start may be negative."""
-    if not isinstance(value.owner, ir.Block):
+    if producer(value) is not None:
         return None
     loop = value.owner.owner.operation
     if loop.name != "scf.for" or ir.BlockArgument(value).arg_number != 0:
         return None
     first = constant(loop.operands[0])
     return loop if first is not None and first >= 0 else None
-
-
-def _is_parallel(generic: ir.Operation) -> bool:
-    return "reduction" not in str(generic.attributes["iterator_types"])
 
 
 def _reads_own_position(argument: ir.Value) -> bool:

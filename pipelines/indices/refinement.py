@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.indices.values import constant, number, producer
+from pipelines.indices.values import constant, number
 from pipelines.ir.lazy_dialects import arith
+from pipelines.ir.values import producer_named
 
 # Predicates of `arith.cmpi`.
 _INVERSE = {
@@ -41,8 +42,8 @@ _SWAPPED = {
 
 def selection(condition: ir.Value, chosen: ir.Value, otherwise: ir.Value) -> ir.Value:
     """Creates an `arith.select` whose branches have ranges limited by the condition."""
-    comparison = producer(condition)
-    if comparison is not None and comparison.name == "arith.cmpi":
+    comparison = producer_named(condition, "arith.cmpi")
+    if comparison is not None:
         predicate = arith.CmpIPredicate(
             ir.IntegerAttr(comparison.attributes["predicate"]).value
         ).name
@@ -54,8 +55,8 @@ def selection(condition: ir.Value, chosen: ir.Value, otherwise: ir.Value) -> ir.
 
 def _refined(value: ir.Value, predicate: str, left: ir.Value, right: ir.Value) -> ir.Value:
     """Returns `value` with its range limited by `left predicate right`."""
-    operation = producer(value)
-    if operation is not None and operation.name in ("arith.addi", "arith.subi"):
+    operation = producer_named(value, "arith.addi", "arith.subi")
+    if operation is not None:
         operands = list(operation.operands)
         refined = [_limited(operand, predicate, left, right) for operand in operands]
         if refined != operands:

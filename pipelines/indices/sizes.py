@@ -7,9 +7,10 @@ from collections.abc import Iterable
 
 from torch_mlir import ir
 
-from pipelines.indices.values import compare, number, producer
+from pipelines.indices.values import compare, number
 from pipelines.ir.lazy_dialects import arith, cf
 from pipelines.ir.modules import find_operations
+from pipelines.ir.values import producer
 from pipelines.pipeline import Step
 
 # The address space of a process on most processors.

@@ -7,16 +7,12 @@ import functools
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith, memref, tensor
+from pipelines.ir.values import producer, producer_named
 
 # The size of an axis: a number, a value of type index, or the axis of a tensor or buffer.
 Size = int | ir.Value | tuple[ir.Value, int]
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
-
-
-def producer(value: ir.Value) -> ir.Operation | None:
-    """Returns the operation that defines a value; None for a block argument."""
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
 
 
 def number(value: int, type: ir.Type) -> ir.Value:
@@ -26,8 +22,8 @@ def number(value: int, type: ir.Type) -> ir.Value:
 
 def constant(value: ir.Value) -> int | None:
     """Returns the integer of a constant; None for other values."""
-    operation = producer(value)
-    if operation is None or operation.name != "arith.constant":
+    operation = producer_named(value, "arith.constant")
+    if operation is None:
         return None
     attribute = operation.attributes["value"]
     return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else None
@@ -98,8 +94,8 @@ def origin(value: ir.Value) -> Size:
     known = constant(value)
     if known is not None:
         return known
-    operation = producer(value)
-    if operation is not None and operation.name in ("memref.dim", "tensor.dim"):
+    operation = producer_named(value, "memref.dim", "tensor.dim")
+    if operation is not None:
         owner, axis = operation.operands
         axis = constant(axis)
         if axis is not None and is_shaped(owner):

@@ -18,11 +18,12 @@ from pipelines.ir.torch_operations import (
     element_of,
     from_builtin,
     is_none,
+    is_tensor,
     load_dialects,
-    maker_of,
     sizes_of,
     value_of,
 )
+from pipelines.ir.values import producer_named
 
 _PREFIX = "torch.unmess."
 
@@ -151,7 +152,7 @@ def _call(operation: ir.Operation, symbol: str, builtin_type: Callable[[ir.Type]
     tensors = [
         build_op("torch_c.to_builtin_tensor", builtin_type(each.type), each)
         for each in operation.operands
-        if _is_tensor(each)
+        if is_tensor(each)
     ]
     result = operation.results[0]
     call = build_op(
@@ -169,9 +170,9 @@ def _read(operation: ir.Operation, builtin_type: Callable[[ir.Type], str]) -> Op
     tensors: list[Tensor | None] = []
     numbers: list[int | list[int]] = []
     for operand in operation.operands:
-        if _is_tensor(operand):
+        if is_tensor(operand):
             tensors.append(_tensor(operand.type, builtin_type))
-        elif (list_ := maker_of(operand, "torch.prim.ListConstruct")) is not None:
+        elif (list_ := producer_named(operand, "torch.prim.ListConstruct")) is not None:
             numbers.append([int(value_of(each)) for each in list_.operands])
         elif is_none(operand):
             tensors.append(None)
@@ -180,10 +181,6 @@ def _read(operation: ir.Operation, builtin_type: Callable[[ir.Type], str]) -> Op
     return Operator(
         name, tuple(tensors), tuple(numbers), _tensor(operation.results[0].type, builtin_type)
     )
-
-
-def _is_tensor(value: ir.Value) -> bool:
-    return str(value.type).startswith("!torch.vtensor")
 
 
 def _tensor(kind: ir.Type, builtin_type: Callable[[ir.Type], str]) -> Tensor:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from pipelines.ir.values import producer_named
+
 
 @dataclass(frozen=True)
 class Contraction:
@@ -124,9 +126,8 @@ def _multiplies_and_adds(generic: ir.Operation) -> bool:
 
 def _narrow(value: ir.Value) -> ir.Value:
     """Returns the operand of an `arith.extf`, or the value itself."""
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.extf":
-        return value
-    return value.owner.operation.operands[0]
+    widening = producer_named(value, "arith.extf")
+    return value if widening is None else widening.operands[0]
 
 
 def _is_projection(indexing: ir.AffineMap) -> bool:

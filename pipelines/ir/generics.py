@@ -75,6 +75,13 @@ def elementwise(
     return generic(inputs, [output], axes, ["parallel"] * rank, body)[0]
 
 
+def is_reduction(operation: ir.Operation) -> bool:
+    """Returns whether an operation is a `linalg.generic` with at least one reduction loop."""
+    return operation.name == "linalg.generic" and any(
+        "reduction" in str(kind) for kind in operation.attributes["iterator_types"]
+    )
+
+
 def inline(body: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
     """Copies a body to the insertion point, with these arguments.
 

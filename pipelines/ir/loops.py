@@ -9,6 +9,7 @@ from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import scf, tensor
 from pipelines.ir.modules import build_op
+from pipelines.ir.values import producer_named
 
 # A static number, or a value of type index.
 Size = int | ir.Value
@@ -97,12 +98,12 @@ class Slice:
 
         A value that is no slice, or one with strides or dynamic offsets, is all of a tensor.
         """
-        owner = value.owner
-        if not isinstance(owner, ir.Block) and owner.name == "tensor.extract_slice":
+        slice_ = producer_named(value, "tensor.extract_slice")
+        if slice_ is not None:
             names = ("static_offsets", "static_sizes", "static_strides")
-            offsets, sizes, strides = (tuple(owner.attributes[name]) for name in names)
-            if len(owner.operands) == 1 and set(strides) == {1}:
-                return owner.operands[0], cls(offsets, sizes, tuple(sliced_axes(owner)))
+            offsets, sizes, strides = (tuple(slice_.attributes[name]) for name in names)
+            if len(slice_.operands) == 1 and set(strides) == {1}:
+                return slice_.operands[0], cls(offsets, sizes, tuple(sliced_axes(slice_)))
         return value, cls.at(value, {})
 
     def take(self, whole: ir.Value) -> ir.Value:

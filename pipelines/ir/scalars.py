@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pipelines.ir.contraction import indexing_maps
+from pipelines.ir.values import producer
 
 
 @dataclass(frozen=True)
@@ -61,27 +62,30 @@ def element(
     Returns:
         The element; None if `leaf` returned None.
     """
-    owner = value.owner
-    if not isinstance(owner, ir.Block):
-        if owner.name == "tensor.expand_shape":
-            source = owner.operands[0]
-            places = _before_expansion(owner, at)
-            is_sliced = all(place.loop is not None or not place.loops for place in places)
-            if is_sliced or is_elementwise(source.owner):
-                return element(source, places, leaf, index)
-        elif is_elementwise(owner):
-            return _of_elementwise(owner, at, leaf, index)
+    operation = producer(value)
+    if is_elementwise(operation):
+        return _of_elementwise(operation, at, leaf, index)
+    if operation is not None and operation.name == "tensor.expand_shape":
+        source = operation.operands[0]
+        places = _before_expansion(operation, at)
+        is_sliced = all(place.loop is not None or not place.loops for place in places)
+        if is_sliced or is_elementwise(producer(source)):
+            return element(source, places, leaf, index)
     return leaf(value, tuple(at))
 
 
-def is_elementwise(owner: ir.Operation | ir.Block) -> bool:
-    """Returns whether a value's owner computes each element of one result independently."""
-    if isinstance(owner, ir.Block) or owner.name != "linalg.generic" or len(owner.results) != 1:
+def is_elementwise(operation: ir.Operation | None) -> bool:
+    """Returns whether an operation computes each element of its one result independently.
+
+    Args:
+        operation: the producer of a value; None for a block argument.
+    """
+    if operation is None or operation.name != "linalg.generic" or len(operation.results) != 1:
         return False
-    if any("parallel" not in str(kind) for kind in owner.attributes["iterator_types"]):
+    if any("parallel" not in str(kind) for kind in operation.attributes["iterator_types"]):
         return False
-    block = owner.regions[0].blocks[0]
-    *inputs, result = indexing_maps(owner)
+    block = operation.regions[0].blocks[0]
+    *inputs, result = indexing_maps(operation)
     is_result_in_order = [str(each) for each in result.results] == [
         f"d{axis}" for axis in range(result.n_dims)
     ]

@@ -12,6 +12,7 @@ from torch_mlir import ir
 
 from pipelines.ir.generics import generic
 from pipelines.ir.loops import Size, index, size
+from pipelines.ir.values import producer_named
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 
@@ -95,13 +96,11 @@ def zeros(sizes: Sequence[Size], element: ir.Type) -> ir.Value:
 
 def is_of_zeros(tensor: ir.Value) -> bool:
     """Returns whether a tensor is filled with the constant 0, a float or an integer."""
-    fill = tensor.owner
-    if isinstance(fill, ir.Block) or fill.operation.name != "linalg.fill":
+    fill = producer_named(tensor, "linalg.fill")
+    constant = None if fill is None else producer_named(fill.operands[0], "arith.constant")
+    if constant is None:
         return False
-    constant = fill.operation.operands[0].owner
-    if isinstance(constant, ir.Block) or constant.operation.name != "arith.constant":
-        return False
-    value = constant.operation.attributes["value"]
+    value = constant.attributes["value"]
     return isinstance(value, ir.FloatAttr | ir.IntegerAttr) and value.value == 0
 
 

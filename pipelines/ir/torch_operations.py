@@ -8,6 +8,7 @@ from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
 from pipelines.ir.modules import build_op, find_operations, replace_operations
+from pipelines.ir.values import producer_named
 
 
 def rewrite(
@@ -41,8 +42,13 @@ def value_of(value: ir.Value) -> float:
 
 def number_of(value: ir.Value) -> float | None:
     """Returns the value of a `torch.constant.int` or `.float`; None for other values."""
-    names = ("torch.constant.int", "torch.constant.float")
-    return value_of(value) if any(maker_of(value, name) for name in names) else None
+    constant = producer_named(value, "torch.constant.int", "torch.constant.float")
+    return None if constant is None else value_of(value)
+
+
+def is_tensor(value: ir.Value) -> bool:
+    """Returns whether the type of a value is a `!torch.vtensor`."""
+    return str(value.type).startswith("!torch.vtensor")
 
 
 def sizes_of(kind: ir.Type) -> list[int | None]:
@@ -74,15 +80,7 @@ def tensor_type(sizes: Sequence[int | None], like: ir.Type) -> str:
 
 def is_none(value: ir.Value) -> bool:
     """Returns whether a value is a `torch.constant.none`."""
-    return maker_of(value, "torch.constant.none") is not None
-
-
-def maker_of(value: ir.Value, name: str) -> ir.Operation | None:
-    """Returns the operation that defines a value, if it has this name."""
-    # The owner of a block argument is the block.
-    owner = value.owner
-    is_one = not isinstance(owner, ir.Block) and owner.operation.name == name
-    return owner.operation if is_one else None
+    return producer_named(value, "torch.constant.none") is not None
 
 
 def builtin_type(kind: ir.Type, unsigned: bool = False) -> str:

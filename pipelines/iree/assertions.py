@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from torch_mlir import ir
 
-from pipelines.indices.values import compare, constant, number, producer
+from pipelines.indices.values import compare, constant, number
 from pipelines.ir.generics import generic
 from pipelines.ir.lazy_dialects import arith, cf, tensor
 from pipelines.ir.modules import find_operations
 from pipelines.ir.tensor_ops import empty
+from pipelines.ir.values import producer_named, terminator
 from pipelines.pipeline import Step
 from unmess.core.errors.check import Check
 from unmess.core.errors.user_source import enclosing_line
@@ -55,13 +56,13 @@ def _in(blocks: dict[ir.Block, list], block: ir.Block) -> list:
 
 def _flag(assertion: ir.Operation) -> ir.Value | None:
     """Returns the `tensor<i32>` that an assertion compares with 0; None for other assertions."""
-    comparison = producer(assertion.operands[0])
-    if comparison is None or comparison.name != "arith.cmpi":
+    comparison = producer_named(assertion.operands[0], "arith.cmpi")
+    if comparison is None:
         return None
     if ir.IntegerAttr(comparison.attributes["predicate"]).value != arith.CmpIPredicate.eq:
         return None
-    element = producer(comparison.operands[0])
-    if constant(comparison.operands[1]) != 0 or element is None or element.name != "tensor.extract":
+    element = producer_named(comparison.operands[0], "tensor.extract")
+    if constant(comparison.operands[1]) != 0 or element is None:
         return None
     flag = element.operands[0]
     return flag if str(flag.type) == "tensor<i32>" else None
@@ -71,7 +72,7 @@ def _join(block: ir.Block, found: Sequence[tuple[ir.Operation, ir.Value]]) -> No
     first: dict[ir.Value, ir.Operation] = {}
     for assertion, flag in found:
         first.setdefault(flag, assertion)
-    end = block.operations[len(block.operations) - 1]
+    end = terminator(block)
     with ir.InsertionPoint(end), end.location:
         (joined,) = _joined([(flag, number) for number, flag in enumerate(first, 1)])
         code = tensor.ExtractOp(joined[0], []).result

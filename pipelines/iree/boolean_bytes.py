@@ -17,6 +17,7 @@ from torch_mlir import ir
 from pipelines.ir.modules import build_op, find_operations
 from pipelines.ir.scalars import is_elementwise
 from pipelines.ir.tensor_ops import empty
+from pipelines.ir.values import producer, terminator
 from pipelines.pipeline import Step
 from pipelines.upstream.booleans import (
     has_booleans,
@@ -46,7 +47,7 @@ def keep_booleans_in_bytes(module: ir.Module) -> None:
             (operation, index)
             for operation in operations
             for index, operand in enumerate(operation.operands)
-            if is_boolean(operand.type) and _owner(operand) not in converted
+            if is_boolean(operand.type) and producer(operand) not in converted
         ]
         written = [
             (use.owner.operation, use.operand_number)
@@ -94,9 +95,9 @@ def _restore(generic: ir.Operation) -> None:
     """Converts the result, and the argument of its only user, back to booleans."""
     result, (use,) = generic.results[0], generic.results[0].uses
     body = generic.regions[0].blocks[0]
-    terminator = body.operations[len(body.operations) - 1]
-    wide = terminator.operands[0].owner
-    terminator.operands[0] = wide.operands[0]
+    yielded = terminator(body)
+    wide = producer(yielded.operands[0])
+    yielded.operands[0] = wide.operands[0]
     wide.erase()
     bit = ir.IntegerType.get_signless(1)
     place = len(generic.operands) - 1
@@ -109,10 +110,6 @@ def _restore(generic: ir.Operation) -> None:
         narrowing.erase()
     for argument in (body.arguments[place], element):
         argument.set_type(bit)
-
-
-def _owner(value: ir.Value) -> ir.Operation | None:
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
 
 
 def _cast_operands(operands: Iterable[tuple[ir.Operation, int]], width: int) -> None:
@@ -135,10 +132,10 @@ def _cast_operands(operands: Iterable[tuple[ir.Operation, int]], width: int) -> 
 
 
 def _after(value: ir.Value) -> ir.InsertionPoint:
-    owner = _owner(value)
-    if owner is None:
+    operation = producer(value)
+    if operation is None:
         return ir.InsertionPoint.at_block_begin(value.owner)
-    return ir.InsertionPoint.after(owner)
+    return ir.InsertionPoint.after(operation)
 
 
 KEEP_BOOLEANS_IN_BYTES = Step(

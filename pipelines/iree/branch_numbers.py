@@ -14,6 +14,7 @@ from collections.abc import Collection
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith, func
+from pipelines.ir.values import terminator
 
 # The first operand that an operation passes to a block, bounds of loops included. The others are
 # conditions.
@@ -37,7 +38,7 @@ def widen_numbers(function: func.FuncOp, control_flow: Collection[ir.Operation])
     entry, *others = function.regions[0].blocks
     inner = [block for each in control_flow for region in each.regions for block in region.blocks]
     for block in (entry, *others, *inner):
-        _widen_operands(block.operations[len(block.operations) - 1].operation)
+        _widen_operands(terminator(block))
     for block in (*others, *inner):
         for argument in block.arguments:
             _widen(argument, ir.InsertionPoint.at_block_begin(block))

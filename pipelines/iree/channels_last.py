@@ -13,6 +13,7 @@ from collections.abc import Callable
 from torch_mlir import ir
 
 from pipelines.ir.tensor_ops import is_of_zeros, permuted, sizes_of, sliced, transposed, zeros
+from pipelines.ir.values import producer, producer_named
 from pipelines.iree import convolution_3d, flat_convolutions
 from pipelines.iree.barriers import barrier
 from pipelines.iree.convolution_product import (
@@ -93,7 +94,8 @@ class _FastChannelsLast(ChannelsLast):
         strides = operation.attributes["strides"]
         if _is_of_points(operation):
             return _strided(image, strides, init), _ones(strides)
-        if operation.name in (_CONVOLUTION, _DEPTHWISE) and _is_transposed(image):
+        is_transposed = producer_named(image, "linalg.transpose") is not None
+        if is_transposed and operation.name in (_CONVOLUTION, _DEPTHWISE):
             # IREE would move the transposition into the loops of the convolution.
             image = barrier(image)
         return image, strides
@@ -175,10 +177,10 @@ def _joins_groups(operation: ir.Operation) -> bool:
     users = [use.owner.operation for use in operation.results[0].uses]
     return (
         _is_of_floats(operation)
-        and _has_groups(image.owner, "tensor.expand_shape")
+        and _has_groups(producer(image), "tensor.expand_shape")
         and len(users) == 1
         and _has_groups(users[0], "tensor.collapse_shape")
-        and (is_of_zeros(init) or _has_groups(init.owner, "tensor.expand_shape"))
+        and (is_of_zeros(init) or _has_groups(producer(init), "tensor.expand_shape"))
     )
 
 
@@ -197,10 +199,10 @@ def _windows(operation: ir.Operation) -> tuple[list[int], list[int]]:
     return list(ir.DenseIntElementsAttr(strides)), list(ir.DenseIntElementsAttr(dilations))
 
 
-def _has_groups(owner: ir.Operation | ir.OpView | ir.Block, name: str) -> bool:
-    if isinstance(owner, ir.Block) or owner.operation.name != name:
+def _has_groups(operation: ir.Operation | None, name: str) -> bool:
+    if operation is None or operation.name != name:
         return False
-    groups = array(owner.operation.attributes["reassociation"])
+    groups = array(operation.attributes["reassociation"])
     return [[axis.value for axis in array(group)] for group in groups] == _GROUPS
 
 
@@ -209,11 +211,6 @@ def _is_of_points(operation: ir.Operation) -> bool:
     if operation.name != _CONVOLUTION:
         return False
     return ir.RankedTensorType(operation.operands[1].type).shape[2:] == [1, 1]
-
-
-def _is_transposed(value: ir.Value) -> bool:
-    owner = value.owner
-    return not isinstance(owner, ir.Block) and owner.operation.name == "linalg.transpose"
 
 
 def _ones(strides: ir.Attribute) -> ir.Attribute:

@@ -19,8 +19,10 @@ from math import prod
 
 from torch_mlir import ir
 
+from pipelines.ir.generics import is_reduction
 from pipelines.ir.modules import build_op, find_operations
 from pipelines.ir.tensor_ops import copied, dynamic_sizes, elementwise, sizes_of
+from pipelines.ir.values import block_of, terminator
 from pipelines.iree.barriers import behind_barrier
 from pipelines.pipeline import Step
 
@@ -71,10 +73,9 @@ def _fill_constant_results(generic: ir.Operation) -> None:
     """Replaces the results that are filled with a value from outside of the body."""
     body = generic.regions[0].blocks[0]
     outputs = list(generic.operands)[-len(generic.results) :]
-    yielded = body.operations[-1].operands
+    yielded = terminator(body).operands
     for result, output, value in zip(generic.results, outputs, yielded, strict=True):
-        block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
-        if block != body:
+        if block_of(value) != body:
             with ir.InsertionPoint(generic), generic.location:
                 result.replace_all_uses_with(copied("linalg.fill", sizes_of(output), value))
 
@@ -103,7 +104,7 @@ def _wrong_operands(operation: ir.Operation, constants: set[ir.Value]) -> list[i
             for index in tensors
             if index >= first and _is_copied_wrongly(operation.operands[index], constants)
         ]
-    if operation.name in _SCANS or _is_reduction(operation):
+    if operation.name in _SCANS or is_reduction(operation):
         read = tensors[: len(tensors) - len(operation.results)]
         return read if all(operation.operands[index] in constants for index in read) else []
     return []
@@ -119,12 +120,6 @@ def _is_copied_wrongly(value: ir.Value, constants: set[ir.Value]) -> bool:
     if isinstance(kind.element_type, ir.ComplexType):
         return False
     return not kind.has_static_shape or prod(kind.shape) > _EVALUATED
-
-
-def _is_reduction(operation: ir.Operation) -> bool:
-    return operation.name == "linalg.generic" and any(
-        "reduction" in str(kind) for kind in operation.attributes["iterator_types"]
-    )
 
 
 def _copy(value: ir.Value) -> ir.Value:

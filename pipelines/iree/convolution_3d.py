@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from torch_mlir import ir
 
 from pipelines.ir.tensor_ops import copied, padded, permuted, reshaped, sizes_of, transposed
+from pipelines.ir.values import producer_named
 from pipelines.iree.barriers import barrier
 from pipelines.linalg_form.channels_last import padding_value
 
@@ -80,9 +81,8 @@ def convolve_planes(operation: ir.Operation, init: ir.Value | None, convolve: Co
 
 def _to_last(image: ir.Value) -> ir.Value:
     """Returns an image in NDHWC."""
-    owner = image.owner
-    if not isinstance(owner, ir.Block) and owner.operation.name == "tensor.pad":
-        pad = owner.operation
+    pad = producer_named(image, "tensor.pad")
+    if pad is not None:
         number = padding_value(pad)
         if number is not None and len(pad.operands) == 1:
             # A transposition after the padding would end up in the loops of the convolution.
@@ -97,12 +97,12 @@ def _to_last(image: ir.Value) -> ir.Value:
 
 def _planes_of(init: ir.Value, planes: list[int]) -> ir.Value:
     """Returns the planes of a tensor in NHWC."""
-    owner = init.owner
-    if not isinstance(owner, ir.Block) and owner.operation.name == "linalg.broadcast":
-        made = owner.operation
-        if list(ir.DenseI64ArrayAttr(made.attributes["dimensions"])) == [0, 2, 3, 4]:
+    broadcast = producer_named(init, "linalg.broadcast")
+    if broadcast is not None:
+        added = list(ir.DenseI64ArrayAttr(broadcast.attributes["dimensions"]))
+        if added == [0, 2, 3, 4]:
             dimensions = {"dimensions": ir.DenseI64ArrayAttr.get([0, 1, 2])}
-            return copied("linalg.broadcast", planes, made.operands[0], dimensions)
+            return copied("linalg.broadcast", planes, broadcast.operands[0], dimensions)
     return reshaped("tensor.collapse_shape", transposed(init, _TO_LAST), planes, _PLANES)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pipelines.ir.tensor_ops import Size, copied, padded, product_of, reshaped, sizes_of, sliced
+from pipelines.ir.values import producer
 from pipelines.linalg_form.channels_last import padding_value
 
 _LINES, _VOLUMES = "linalg.conv_1d_ncw_fcw", "linalg.conv_3d_ncdhw_fcdhw"
@@ -77,8 +78,7 @@ def _reshaped(value: ir.Value, name: str, axes: Sequence[Sequence[int]]) -> ir.V
     The next steps convert these to NHWC, but not reshapes.
     """
     sizes = _sizes(sizes_of(value), name, axes)
-    owner = value.owner
-    made = None if isinstance(owner, ir.Block) else owner.operation
+    made = producer(value)
     if made is not None and made.name == "linalg.fill":
         return copied("linalg.fill", sizes, made.operands[0])
     if made is not None and made.name == "linalg.broadcast":

@@ -18,6 +18,7 @@ from torch_mlir import ir
 from pipelines.ir.loops import Slice
 from pipelines.ir.modules import build_op, entry_function, find_operations
 from pipelines.ir.tensor_ops import reshaped
+from pipelines.ir.values import producer_named
 from pipelines.rearranged import Rearranged
 from unmess.core.module.module import Module
 from unmess.core.signature.signature import Argument, TensorSpec
@@ -78,8 +79,9 @@ class _RearrangedWeights:
         """Replaces a pack by an argument, if it rearranges a weight."""
         value, part = Slice.of(pack.operands[0])
         view = tuple(ir.RankedTensorType(value.type).shape)
-        if not isinstance(value.owner, ir.Block) and value.owner.name == "tensor.expand_shape":
-            value = value.owner.operands[0]
+        expansion = producer_named(value, "tensor.expand_shape")
+        if expansion is not None:
+            value = expansion.operands[0]
         if value not in self._weights:
             return
         entry, weight = self._weights[value]

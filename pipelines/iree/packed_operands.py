@@ -14,6 +14,7 @@ from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import linalg
 from pipelines.ir.modules import find_operations
+from pipelines.ir.values import producer
 from pipelines.iree.barriers import barrier
 from pipelines.pipeline import Step
 
@@ -72,11 +73,11 @@ def _separate(product: ir.Operation, index: int) -> None:
     IREE fuses a transposition of the last two dimensions into the packing.
     """
     user, value = product, product.operands[index]
-    owner = value.owner
-    if not isinstance(owner, ir.Block) and _swaps_rows_and_columns(owner):
-        user, index = owner, 0
-        value = owner.operands[0]
-    if isinstance(value.owner, ir.Block):
+    operation = producer(value)
+    if operation is not None and _swaps_rows_and_columns(operation):
+        user, index = operation, 0
+        value = operation.operands[0]
+    if producer(value) is None:
         return
     with ir.InsertionPoint(user), user.location:
         user.operands[index] = barrier(value)

@@ -21,6 +21,7 @@ from pipelines.ir.loops import Slice
 from pipelines.ir.modules import build_op, find_operations
 from pipelines.ir.scalars import Index, is_elementwise
 from pipelines.ir.tensor_ops import Size, empty, reshaped, sizes_of, zeros
+from pipelines.ir.values import producer, producer_named
 from pipelines.pipeline import Step
 
 # Rows of the matrix in a vector: the first of these numbers that divides their count. Sums in two
@@ -59,17 +60,17 @@ def _is_packed(product: ir.Operation) -> bool:
 
 def _computed(matrix: ir.Value) -> ir.Value | None:
     """Returns the computed weights, f32 of (rows, …), whose transposed matrix is `matrix`."""
-    transpose = matrix.owner
-    if isinstance(transpose, ir.Block) or transpose.name != "linalg.transpose":
+    transpose = producer_named(matrix, "linalg.transpose")
+    if transpose is None:
         return None
-    collapse = transpose.operands[0].owner
-    if isinstance(collapse, ir.Block) or collapse.name != "tensor.collapse_shape":
+    collapse = producer_named(transpose.operands[0], "tensor.collapse_shape")
+    if collapse is None:
         return None
     computed = collapse.operands[0]
     kind = ir.RankedTensorType(computed.type)
     rows = [ir.IntegerAttr(axis).value for axis in collapse.attributes["reassociation"][0]]
     is_fitting = rows == [0] and kind.has_static_shape and str(kind.element_type) == "f32"
-    return computed if is_fitting and is_elementwise(computed.owner) else None
+    return computed if is_fitting and is_elementwise(producer(computed)) else None
 
 
 def _lanes(computed: ir.Value) -> int | None:
@@ -85,11 +86,10 @@ def _weight_at(value: ir.Value, at: tuple[Index, ...]) -> tuple[ir.Value, tuple[
 
 def _is_weight(value: ir.Value) -> bool:
     """Returns whether a value is an argument of the function, maybe expanded, or a constant."""
-    if isinstance(value.owner, ir.Block):
-        return True
-    if value.owner.name == "tensor.expand_shape":
-        return isinstance(value.owner.operands[0].owner, ir.Block)
-    return value.owner.name == "arith.constant"
+    operation = producer(value)
+    if operation is not None and operation.name == "tensor.expand_shape":
+        return producer(operation.operands[0]) is None
+    return operation is None or operation.name == "arith.constant"
 
 
 def _leaves(computed: ir.Value) -> list[Leaf] | None:
@@ -150,7 +150,7 @@ def _rewrite(product: ir.Operation) -> None:
         ir.Operation.create("linalg.yield", [], [_sum_of_products(arguments, weights, total)])
     shape = [*outer, rows // lanes, lanes]
     init = product.operands[2]
-    if isinstance(init.owner, ir.Block) or init.owner.name != "linalg.fill":
+    if producer_named(init, "linalg.fill") is None:
         init = init if outer else Slice.at(init, {0: 0}).take(init)
         init = reshaped("tensor.expand_shape", init, shape, _split_last(first))
     else:

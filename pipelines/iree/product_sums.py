@@ -12,6 +12,7 @@ from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.modules import find_operations
+from pipelines.ir.values import producer, producer_named, terminator
 from pipelines.pipeline import Step
 
 _GENERIC = "linalg.generic"
@@ -35,7 +36,7 @@ def _addition(operation: ir.Operation) -> tuple[ir.Operation, ir.Value] | None:
     if sum("reduction" in kind for kind in kinds) < _LEAST_AXES or len(operation.results) != 1:
         return None
     body = operation.regions[0].blocks[0]
-    addition = _owner(list(body.operations)[-1].operands[0], "arith.addf")
+    addition = producer_named(terminator(body).operands[0], "arith.addf")
     if addition is None or body.arguments[-1] not in list(addition.operands):
         return None
     terms = [each for each in addition.operands if each != body.arguments[-1]]
@@ -46,23 +47,14 @@ def _addition(operation: ir.Operation) -> tuple[ir.Operation, ir.Value] | None:
 
 def _is_product(term: ir.Value, operation: ir.Operation) -> bool:
     """Returns whether a value of a body is a product, or an element of a tensor of products."""
-    if not isinstance(term.owner, ir.Block):
-        return _owner(term, "arith.mulf") is not None
-    number = ir.BlockArgument(term).arg_number
-    producer = _owner(operation.operands[number], _GENERIC)
-    if producer is None:
+    if producer(term) is not None:
+        return producer_named(term, "arith.mulf") is not None
+    tensor = operation.operands[ir.BlockArgument(term).arg_number]
+    generic = producer_named(tensor, _GENERIC)
+    if generic is None:
         return False
-    results = list(list(producer.regions[0].blocks[0].operations)[-1].operands)
-    number = ir.OpResult(operation.operands[number]).result_number
-    return _owner(results[number], "arith.mulf") is not None
-
-
-def _owner(value: ir.Value, name: str) -> ir.Operation | None:
-    """Returns the operation of that name that computes a value, or None."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return None
-    return owner.operation if owner.operation.name == name else None
+    results = terminator(generic.regions[0].blocks[0]).operands
+    return producer_named(results[ir.OpResult(tensor).result_number], "arith.mulf") is not None
 
 
 def _add_zero(addition: ir.Operation, term: ir.Value) -> None:

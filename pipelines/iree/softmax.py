@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from pipelines.ir.generics import is_reduction
 from pipelines.ir.modules import find_operations
 from pipelines.ir.scalars import is_elementwise
 from pipelines.iree.barriers import barrier_of_any_size
@@ -36,14 +37,8 @@ def _is_summed_and_read(operation: ir.Operation) -> bool:
     users = [use.owner.operation for use in operation.results[0].uses]
     return (
         not is_short
-        and any(_is_sum(user) for user in users)
+        and any(is_reduction(user) for user in users)
         and any(is_elementwise(user) for user in users)
-    )
-
-
-def _is_sum(operation: ir.Operation) -> bool:
-    return operation.name == "linalg.generic" and any(
-        "reduction" in str(kind) for kind in operation.attributes["iterator_types"]
     )
 
 

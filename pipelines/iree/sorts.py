@@ -10,6 +10,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
+from pipelines.ir.values import producer
 from pipelines.iree.barriers import barrier_before, behind_barrier
 from pipelines.pipeline import Step
 
@@ -36,8 +37,7 @@ def keep_sorted_values(module: ir.Module) -> None:
 
 def _is_slice(value: ir.Value) -> bool:
     """Returns whether a tensor is a slice, or a reshaped slice."""
-    while not isinstance(value.owner, ir.Block):
-        operation = value.owner.operation
+    while (operation := producer(value)) is not None:
         if operation.name == "tensor.extract_slice":
             return True
         if operation.name not in _RESHAPES:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
+from pipelines.ir.values import producer_named
 from pipelines.iree.barriers import barrier_before
 from pipelines.iree.updates import viewed
 from pipelines.pipeline import Step
@@ -33,10 +34,10 @@ def store_updates(module: ir.Module) -> None:
 
 
 def _is_widened(value: ir.Value) -> bool:
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "linalg.generic":
-        return False
-    body = value.owner.operation.regions[0].blocks[0].operations
-    return any(each.operation.name in _WIDENINGS for each in body)
+    generic = producer_named(value, "linalg.generic")
+    return generic is not None and any(
+        each.operation.name in _WIDENINGS for each in generic.regions[0].blocks[0].operations
+    )
 
 
 STORE_UPDATES = Step(

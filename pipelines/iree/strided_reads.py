@@ -14,6 +14,7 @@ from torch_mlir import ir
 from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.loops import Size, index, sliced_axes
 from pipelines.ir.modules import build_op, find_operations, replace_operations
+from pipelines.ir.values import producer_named
 from pipelines.pipeline import Step
 
 _READ, _SLICE, _TRANSPOSE = "tensor.extract", "tensor.extract_slice", "linalg.transpose"
@@ -58,10 +59,9 @@ def _view(value: ir.Value) -> ir.Operation | None:
 
     Reshapes that merge or split axes of sizes other than 1 are not among them.
     """
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name not in _VIEWS:
+    view = producer_named(value, *_VIEWS)
+    if view is None:
         return None
-    view = owner.operation
     if view.name in _RESHAPES and any(len(axes) > 1 for axes in _long_axes(view)):
         return None
     return view

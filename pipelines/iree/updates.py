@@ -17,6 +17,7 @@ from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import find_operations
+from pipelines.ir.values import producer, producer_named, terminator
 from pipelines.iree.barriers import behind_barrier
 
 # Operations whose result shares the memory of the first operand.
@@ -45,8 +46,7 @@ def keep_inputs(function: func.FuncOp, is_state: Sequence[bool]) -> None:
         is_state: for each argument, whether it is state. State may be changed in place, unless the
             function also returns it unchanged.
     """
-    block = function.entry_block
-    end = block.operations[len(block.operations) - 1]
+    end = terminator(function.entry_block)
     for argument, may_change in zip(function.arguments, is_state, strict=True):
         if not _is_updated(argument):
             continue
@@ -75,11 +75,11 @@ def keep_loop_values(function: func.FuncOp) -> None:
 
 def _is_needed(value: ir.Value, update: ir.Operation) -> bool:
     """Returns whether an operation reads a tensor after this update, perhaps in the next step."""
-    if isinstance(value.owner, ir.Block):
+    operation = producer(value)
+    if operation is None:
         return value.owner != update.block or len(list(value.uses)) > 1
     # IREE computes constants again.
-    is_constant = value.owner.operation.name in _CONSTANTS
-    return not is_constant and value.owner.operation.block != update.block
+    return operation.name not in _CONSTANTS and operation.block != update.block
 
 
 def is_on_host(operation: ir.Operation) -> bool:
@@ -92,8 +92,8 @@ def is_on_host(operation: ir.Operation) -> bool:
 
 def viewed(value: ir.Value) -> ir.Value:
     """Returns the tensor of which a value is a view, or the value itself."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in VIEWS:
-        value = value.owner.operation.operands[0]
+    while (view := producer_named(value, *VIEWS)) is not None:
+        value = view.operands[0]
     return value
 
 

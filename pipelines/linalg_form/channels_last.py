@@ -13,6 +13,7 @@ from torch_mlir import ir
 
 from pipelines.ir.generics import generic_without_body
 from pipelines.ir.tensor_ops import Size, copied, empty, padded, permuted, sizes_of, transposed
+from pipelines.ir.values import producer
 from pipelines.pipeline import Pipeline, Step
 
 # Permutations from NCHW to NHWC and back: axis `i` of the result is axis `order[i]` of the source.
@@ -104,10 +105,9 @@ class ChannelsLast:
         """Returns the NHWC form of a 4-D value, created at the insertion point if needed."""
         if value in self.last:
             return self.last[value]
-        owner = value.owner
-        if isinstance(owner, ir.Block):
+        made = producer(value)
+        if made is None:
             return transposed(value, TO_NHWC)
-        made = owner.operation
         if made.name == "tensor.empty":
             return empty(_sizes_of(value), ir.RankedTensorType(value.type).element_type)
         if made.name == "linalg.fill":
@@ -255,7 +255,7 @@ def _can_be_permuted(operation: ir.Operation) -> bool:
 def padding_value(operation: ir.Operation) -> ir.Value | None:
     """Returns the value that `tensor.pad` pads with; None if its region computes the value."""
     first = operation.regions[0].blocks[0].operations[0].operation
-    if first.name != "tensor.yield" or isinstance(first.operands[0].owner, ir.Block):
+    if first.name != "tensor.yield" or producer(first.operands[0]) is None:
         return None
     return first.operands[0]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from torch_mlir import ir
 
 from pipelines.ir.modules import entry_function, find_operations, replace_operands
+from pipelines.ir.values import producer
 from unmess.core.errors.error import Error
 from unmess.core.ir.layer import location_layer
 from unmess.core.module.module import Module
@@ -167,13 +168,13 @@ def _operands(
     constants: dict[ir.Operation, None] = {}
     inside = (each for operation in run for each in find_operations(operation, lambda _: True))
     for operand in (operand for each in inside for operand in each.operands):
-        owner = operand.owner
-        if isinstance(owner, ir.Block):
-            if owner.owner.operation.name == "func.func":
+        operation = producer(operand)
+        if operation is None:
+            if operand.owner.owner.operation.name == "func.func":
                 inputs[operand] = None
-        elif not within(owner.operation):
-            if _is_constant(owner.operation):
-                constants[owner.operation] = None
+        elif not within(operation):
+            if _is_constant(operation):
+                constants[operation] = None
             else:
                 inputs[operand] = None
     return list(inputs), list(constants)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations, replace_operations
+from pipelines.ir.values import producer_named
 from pipelines.pipeline import Pipeline, Step
 
 
@@ -26,10 +27,9 @@ def _without_casts(concat: ir.Operation) -> ir.Value | None:
 
 
 def _before_cast(value: ir.Value) -> ir.Value:
-    if not isinstance(value.owner, ir.Block) and value.owner.name == "tensor.cast":
-        source = value.owner.operands[0]
-        if isinstance(source.type, ir.RankedTensorType):
-            return source
+    cast = producer_named(value, "tensor.cast")
+    if cast is not None and isinstance(cast.operands[0].type, ir.RankedTensorType):
+        return cast.operands[0]
     return value
 
 

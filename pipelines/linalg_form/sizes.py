@@ -11,6 +11,7 @@ from torch.utils import _pytree as pytree
 from torch_mlir import ir
 
 from pipelines.ir.modules import entry_function
+from pipelines.ir.values import terminator
 from pipelines.linalg_form.propagation import PROPAGATE, shape_of
 from unmess.core.errors.error import Error
 from unmess.core.module.module import Module
@@ -149,19 +150,17 @@ def _set_types(function: ir.OpView, signature: Signature) -> None:
             cast = ir.Operation.create("tensor.cast", [old], [argument])
         argument.replace_all_uses_except(cast.result, cast)
         argument.set_type(new)
-    terminator = block.operations[len(block.operations) - 1].operation
+    returned = terminator(block)
     for index, declared in enumerate(signature.results):
-        value = terminator.operands[index]
+        value = returned.operands[index]
         new = _type(value.type, declared.spec)
         if new != value.type:
-            with ir.InsertionPoint(terminator):
-                terminator.operands[index] = ir.Operation.create(
-                    "tensor.cast", [new], [value]
-                ).result
+            with ir.InsertionPoint(returned):
+                returned.operands[index] = ir.Operation.create("tensor.cast", [new], [value]).result
     function.attributes["function_type"] = ir.TypeAttr.get(
         ir.FunctionType.get(
             [argument.type for argument in block.arguments],
-            [value.type for value in terminator.operands],
+            [value.type for value in returned.operands],
         )
     )
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
-from pipelines.ir.torch_operations import from_builtin, load_dialects
+from pipelines.ir.torch_operations import from_builtin, is_tensor, load_dialects
+from pipelines.ir.values import terminator
 from pipelines.output_dialects.loops import LOOP, lower_loop
 from pipelines.output_dialects.regions import (
     STABLEHLO,
@@ -18,7 +19,6 @@ from pipelines.output_dialects.regions import (
     captured_tensors,
     end_region,
     erase_unused,
-    is_tensor,
     replace_inside,
     tensor_of,
 )
@@ -50,7 +50,7 @@ def lower_branch(branch: ir.Operation, dialect: Dialect) -> None:
             inside = list(map(from_builtin, block.arguments, kinds))
             for old, value in zip(captured, inside, strict=True):
                 replace_inside(old_block, old, value)
-            *_, end = [each.operation for each in old_block.operations]
+            end = terminator(old_block)
             results = list(end.operands)
             end.erase()
             for each in list(old_block.operations):

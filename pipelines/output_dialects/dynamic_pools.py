@@ -11,7 +11,8 @@ from collections.abc import Callable
 from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
-from pipelines.ir.torch_operations import maker_of, sizes_of, value_of
+from pipelines.ir.torch_operations import sizes_of, value_of
+from pipelines.ir.values import producer_named
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
 
@@ -64,6 +65,8 @@ def _rounds_up(pool: ir.Operation) -> bool:
 
 def _has_strides(pool: ir.Operation) -> bool:
     """Returns whether a stride is not 1. Without strides, they are the lengths of the window."""
-    lengths, strides = (maker_of(each, "torch.prim.ListConstruct") for each in pool.operands[1:3])
+    lengths, strides = (
+        producer_named(each, "torch.prim.ListConstruct") for each in pool.operands[1:3]
+    )
     given = strides if strides is not None and len(strides.operands) else lengths
     return given is None or any(value_of(each) != 1 for each in given.operands)

@@ -15,12 +15,12 @@ from torch_mlir import ir
 from pipelines.ir.modules import build_op, find_operations
 from pipelines.ir.torch_operations import (
     integer_constant,
-    maker_of,
     rewrite,
     shape_of,
     sizes_of,
     value_of,
 )
+from pipelines.ir.values import producer_named
 from unmess.core.module.module import STRICT_SIZES
 
 _RESHAPES = (
@@ -80,14 +80,14 @@ def _as_it_is(broadcast: ir.Operation) -> ir.Value | None:
 
 def _is_true(condition: ir.Value) -> bool:
     """Returns whether a condition compares a size with itself."""
-    equal = maker_of(condition, "torch.aten.eq.int")
+    equal = producer_named(condition, "torch.aten.eq.int")
     if equal is None:
         return False
-    sizes = [maker_of(value, "torch.aten.size.int") for value in equal.operands]
+    sizes = [producer_named(value, "torch.aten.size.int") for value in equal.operands]
     if any(size is None for size in sizes):
         return False
     (x, axis), (other, other_axis) = (size.operands for size in sizes)
-    if any(maker_of(value, "torch.constant.int") is None for value in (axis, other_axis)):
+    if any(producer_named(value, "torch.constant.int") is None for value in (axis, other_axis)):
         return False
     return x == other and value_of(axis) == value_of(other_axis)
 
@@ -108,7 +108,7 @@ def _take_narrower_operands(elementwise: ir.Operation) -> None:
 
 
 def _is_broadcast(value: ir.Value) -> bool:
-    return any(maker_of(value, name) is not None for name in _BROADCASTS)
+    return producer_named(value, *_BROADCASTS) is not None
 
 
 def _has_strict_sizes(operation: ir.Operation | ir.OpView) -> bool:

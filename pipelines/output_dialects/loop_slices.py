@@ -16,10 +16,10 @@ from pipelines.ir.torch_operations import (
     from_builtin,
     integer_constant,
     load_dialects,
-    maker_of,
     sizes_of,
     to_builtin,
 )
+from pipelines.ir.values import block_of, producer, producer_named, terminator
 from pipelines.output_dialects.loops import LOOP, SUMS, CountedLoop, constant
 
 _RESHAPES = ("torch.aten.view", "torch.aten.unsqueeze", "torch.aten.reshape")
@@ -61,7 +61,7 @@ class _Rewriter:
 
     def _drop_counter(self) -> None:
         """Makes the loop pass its counter on unchanged, for canonicalization to remove it."""
-        *_, end = self._body.operations
+        end = terminator(self._body)
         counter = self._counted.counter
         # Pure operations on row numbers that nothing reads anymore.
         names = (*_RESHAPES, "torch.prim.ListConstruct")
@@ -72,7 +72,7 @@ class _Rewriter:
             self._loop.results[self._counted.position].uses
         )
         if not is_read:
-            end.operation.operands[self._counted.position + 1] = counter
+            end.operands[self._counted.position + 1] = counter
 
     def _select(self, select: ir.Operation) -> ir.Value | None:
         source, axis, index = select.operands
@@ -84,7 +84,7 @@ class _Rewriter:
 
     def _put(self, put: ir.Operation) -> ir.Value | None:
         target, indices, value, accumulate = put.operands
-        made = maker_of(indices, "torch.prim.ListConstruct")
+        made = producer_named(indices, "torch.prim.ListConstruct")
         if made is None or len(made.operands) != 1 or constant(accumulate) != 0:
             return None
         (index,) = made.operands
@@ -117,12 +117,11 @@ class _Rewriter:
         return True
 
     def _is_outside(self, value: ir.Value) -> bool:
-        block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
-        return block != self._body
+        return block_of(value) != self._body
 
     def _initial(self, value: ir.Value) -> ir.Value | None:
         """Returns the initial value of one of the loop's states, which has the same sizes."""
-        if not isinstance(value.owner, ir.Block):
+        if producer(value) is not None:
             return None
         return self._loop.operands[ir.BlockArgument(value).arg_number + 1]
 
@@ -141,11 +140,11 @@ class _Rewriter:
         """Returns the row number in the first iteration, if each iteration increases it by one."""
         if value == self._counted.counter:
             return self._counted.start
-        owner = None if isinstance(value.owner, ir.Block) else value.owner.operation
-        if owner is not None and owner.name in _RESHAPES:
-            return self._first_row(owner.operands[0])
-        if owner is not None and owner.name in SUMS and constant(owner.operands[2]) == 1:
-            first, more = self._first_row(owner.operands[0]), constant(owner.operands[1])
+        reshape, addition = producer_named(value, *_RESHAPES), producer_named(value, *SUMS)
+        if reshape is not None:
+            return self._first_row(reshape.operands[0])
+        if addition is not None and constant(addition.operands[2]) == 1:
+            first, more = self._first_row(addition.operands[0]), constant(addition.operands[1])
             return None if first is None or more is None else first + more
         return None
 
@@ -153,9 +152,10 @@ class _Rewriter:
 def _require_rows(trips: ir.Value, first: int, source: ir.Value) -> None:
     """Creates a check that rows `first` to `first + trips - 1` exist."""
     size = _size(source, 0)
-    if maker_of(trips, "torch.aten.size.int") is not None and first == 0:
-        same = trips.owner.operation
-        if same.operands[0] == source and constant(same.operands[1]) == 0:
+    same = producer_named(trips, "torch.aten.size.int")
+    if same is not None and first == 0:
+        x, axis = same.operands
+        if x == source and constant(axis) == 0:
             return
     last = build_op("torch.aten.add.int", "!torch.int", trips, integer_constant(first))
     _require(build_op("torch.aten.ge.int", "!torch.bool", size, last), "index out of range")

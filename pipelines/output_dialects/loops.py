@@ -12,9 +12,9 @@ from pipelines.ir.torch_operations import (
     element_of,
     from_builtin,
     integer_constant,
-    maker_of,
     sizes_of,
 )
+from pipelines.ir.values import producer_named, terminator
 from pipelines.output_dialects.regions import (
     Dialect,
     captured_tensors,
@@ -46,7 +46,7 @@ class CountedLoop:
     def find(cls, loop: ir.Operation) -> CountedLoop | None:
         """Returns the description of a loop, or None if it is not such a loop."""
         body = loop.regions[0].blocks[0]
-        *_, end = body.operations
+        end = terminator(body)
         if constant(loop.operands[1]) != 1 or constant(end.operands[0]) != 1:
             return None
         starts, ends = list(loop.operands)[2:], list(end.operands)[1:]
@@ -69,20 +69,18 @@ class CountedLoop:
 
 
 def _counts(after: ir.Value, counter: ir.Value) -> bool:
-    for name in SUMS:
-        made = maker_of(after, name)
-        if made is not None and made.operands[0] == counter:
-            return constant(made.operands[1]) == 1 and constant(made.operands[2]) == 1
-    return False
+    made = producer_named(after, *SUMS)
+    if made is None or made.operands[0] != counter:
+        return False
+    return constant(made.operands[1]) == 1 and constant(made.operands[2]) == 1
 
 
 def constant(value: ir.Value) -> int | None:
     """Returns a constant integer or boolean, or the value of a literal with one integer."""
-    for name in ("torch.constant.int", "torch.constant.bool"):
-        made = maker_of(value, name)
-        if made is not None:
-            return int(made.attributes["value"].value)
-    literal = maker_of(value, "torch.vtensor.literal")
+    scalar = producer_named(value, "torch.constant.int", "torch.constant.bool")
+    if scalar is not None:
+        return int(scalar.attributes["value"].value)
+    literal = producer_named(value, "torch.vtensor.literal")
     if literal is None or sizes_of(value.type) != [] or element_of(value.type) != "si64":
         return None
     return int(ir.DenseElementsAttr(literal.attributes["value"]).get_splat_value().value)
@@ -103,7 +101,7 @@ class _Loop:
         self._loop = loop
         self._dialect = dialect
         self._body = loop.regions[0].blocks[0]
-        *_, self._end = [each.operation for each in self._body.operations]
+        self._end = terminator(self._body)
 
     def lower(self) -> None:
         """Replaces the loop."""

@@ -11,6 +11,7 @@ from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
 from pipelines.ir.tensor_ops import is_of_zeros, sizes_of, zeros
+from pipelines.ir.values import producer
 
 _BODY = ["arith.extsi", "arith.extsi", "arith.muli", "arith.addi", "linalg.yield"]
 
@@ -22,14 +23,14 @@ def narrow_sums(module: ir.Module) -> None:
     """
     with module.context:
         for narrowing in find_operations(module, _is_narrowing):
-            sums = narrowing.operands[0].owner
-            if isinstance(sums, ir.Block) or not _can_be_narrowed(sums.operation, narrowing):
+            sums = producer(narrowing.operands[0])
+            if sums is None or not _can_be_narrowed(sums, narrowing):
                 continue
-            with ir.InsertionPoint(sums), sums.operation.location:
-                narrowed = _narrowed(sums.operation, narrowing.results[0].type)
+            with ir.InsertionPoint(sums), sums.location:
+                narrowed = _narrowed(sums, narrowing.results[0].type)
             narrowing.results[0].replace_all_uses_with(narrowed)
             narrowing.erase()
-            sums.operation.erase()
+            sums.erase()
 
 
 def _is_narrowing(operation: ir.Operation) -> bool:

@@ -11,16 +11,17 @@ from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.modules import find_operations
+from pipelines.ir.values import producer_named
 
 
 def fold_narrowed_constants(module: ir.Module) -> None:
     """Replaces each `arith.truncf` of a scalar constant by the constant, rounded to nearest."""
     with module.context:
         for narrowing in find_operations(module, lambda each: each.name == "arith.truncf"):
-            constant = narrowing.operands[0].owner
-            if isinstance(constant, ir.Block) or constant.operation.name != "arith.constant":
+            constant = producer_named(narrowing.operands[0], "arith.constant")
+            if constant is None:
                 continue
-            value = constant.operation.attributes["value"]
+            value = constant.attributes["value"]
             if not isinstance(value, ir.FloatAttr):
                 continue
             result = narrowing.results[0]

@@ -13,12 +13,12 @@ from pipelines.ir.torch_expressions import select
 from pipelines.ir.torch_operations import (
     element_of,
     integer_constant,
-    maker_of,
     rewrite,
     sizes_of,
     tensor_type,
     value_of,
 )
+from pipelines.ir.values import producer_named
 
 
 def rewrite_nearest(module: ir.Module) -> None:
@@ -36,7 +36,7 @@ def _interpolated(interpolation: ir.Operation) -> ir.Value | None:
     is_nearest = ir.StringAttr(mode.owner.operation.attributes["value"]).value == "nearest"
     if not is_nearest or None in (*sizes[1:], *targets[1:]):
         return None
-    scales = maker_of(factors, "torch.prim.ListConstruct")
+    scales = producer_named(factors, "torch.prim.ListConstruct")
     repeats, selected = {}, x
     for place, axis in enumerate(range(2, len(sizes))):
         factor = None if scales is None else value_of(scales.operands[place])

@@ -29,13 +29,13 @@ from pipelines.ir.torch_operations import (
     float_constant,
     integer_constant,
     is_float,
-    maker_of,
     number_of,
     rewrite,
     sizes_of,
     tensor_type,
     value_of,
 )
+from pipelines.ir.values import producer_named
 from pipelines.output_dialects.dynamic_pools import MAX_POOLS, refuse_for_stablehlo
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
@@ -159,7 +159,7 @@ def _product(numbers: list[ir.Value]) -> ir.Value:
 def _unflatten(operation: ir.Operation) -> ir.Value | None:
     """Returns the view with the sizes of the operand, except for the axis that is split."""
     x, axis, parts = operation.operands
-    split = maker_of(parts, "torch.prim.ListConstruct")
+    split = producer_named(parts, "torch.prim.ListConstruct")
     if split is None:
         return None
     rank = len(sizes_of(x.type))

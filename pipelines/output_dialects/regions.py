@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pipelines.ir.torch_operations import builtin_type, maker_of, to_builtin
+from pipelines.ir.torch_operations import builtin_type, is_tensor, to_builtin
+from pipelines.ir.values import block_of, producer, producer_named
 
 _CONSTANTS = ("torch.constant.", "torch.vtensor.literal")
 
@@ -63,10 +64,10 @@ def captured_tensors(operation: ir.Operation) -> list[ir.Value]:
     """Returns the tensors from outside that the regions read. Copies constants into the regions."""
     tensors: list[ir.Value] = []
     for use, value in _uses_from_outside(operation):
-        owner = value.owner
-        if not isinstance(owner, ir.Block) and owner.operation.name.startswith(_CONSTANTS):
+        source = producer(value)
+        if source is not None and source.name.startswith(_CONSTANTS):
             block = _outermost_block(use.owner.operation, operation)
-            copy = owner.operation.clone(ip=ir.InsertionPoint.at_block_begin(block))
+            copy = source.clone(ip=ir.InsertionPoint.at_block_begin(block))
             use.owner.operands[use.operand_number] = copy.operation.result
         elif is_tensor(value) and value not in tensors:
             tensors.append(value)
@@ -85,14 +86,9 @@ def end_region(dialect: Dialect, values: Iterable[ir.Value]) -> None:
     ir.Operation.create(dialect.end, [], list(map(dialect.to_builtin, values)))
 
 
-def is_tensor(value: ir.Value) -> bool:
-    """Returns True for a value tensor of the torch dialect."""
-    return str(value.type).startswith("!torch.vtensor")
-
-
 def tensor_of(flag: ir.Value) -> ir.Value | None:
     """Returns the tensor that a boolean was read from; None for other booleans."""
-    read = maker_of(flag, "torch.aten.Bool.Tensor")
+    read = producer_named(flag, "torch.aten.Bool.Tensor")
     return None if read is None else read.operands[0]
 
 
@@ -119,7 +115,7 @@ def _uses_from_outside(operation: ir.Operation) -> list[tuple[ir.OpOperand, ir.V
     return [
         (use, value)
         for value in found
-        if _block_of(value) not in own
+        if block_of(value) not in own
         for use in list(value.uses)
         if _is_inside(use.owner.operation, outermost)
     ]
@@ -141,7 +137,3 @@ def _outermost_block(operation: ir.Operation, ancestor: ir.Operation) -> ir.Bloc
     while place.parent.operation != ancestor:
         place = place.parent.operation
     return place.block
-
-
-def _block_of(value: ir.Value) -> ir.Block:
-    return value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block

@@ -11,6 +11,7 @@ from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
 from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.values import producer_named
 from pipelines.output_dialects.strict_sizes import NOTED
 
 
@@ -70,8 +71,8 @@ def decompose_dynamic_reshapes(module: ir.Module) -> None:
     """
     with module.context:
         for operation in find_operations(module, lambda o: o.name == "shape.num_elements"):
-            shape = operation.operands[0].owner
-            if not isinstance(shape, ir.Block) and shape.operation.name == "shape.shape_of":
+            shape = producer_named(operation.operands[0], "shape.shape_of")
+            if shape is not None:
                 with ir.InsertionPoint(operation), operation.location:
                     number = _number_of_elements(shape.operands[0])
                 operation.result.replace_all_uses_with(number)

@@ -9,6 +9,7 @@ from torch_mlir import ir
 from pipelines.ir.generics import inline
 from pipelines.ir.lazy_dialects import arith, scf, tensor
 from pipelines.ir.modules import find_operations, replace_operations
+from pipelines.ir.values import terminator
 
 
 def to_scf(module: ir.Module) -> None:
@@ -23,7 +24,7 @@ def _while(loop: ir.Operation) -> list[ir.Value]:
     new = scf.WhileOp([result.type for result in loop.results], list(loop.operands))
     condition.append_to(new.before)
     body.append_to(new.after)
-    returned = _last(condition)
+    returned = terminator(condition)
     with ir.InsertionPoint(returned), returned.location:
         goes_on = tensor.ExtractOp(returned.operands[0], []).result
         scf.ConditionOp(goes_on, list(condition.arguments))
@@ -80,14 +81,10 @@ def _branch(
 
 
 def _yield(block: ir.Block) -> None:
-    returned = _last(block)
+    returned = terminator(block)
     with ir.InsertionPoint(returned), returned.location:
         scf.YieldOp(list(returned.operands))
     returned.erase()
-
-
-def _last(block: ir.Block) -> ir.Operation:
-    return block.operations[len(block.operations) - 1].operation
 
 
 _REWRITES = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
-from pipelines.ir.torch_operations import maker_of
+from pipelines.ir.values import producer_named
 from pipelines.output_dialects.strict_sizes import NOTED, note_strict_sizes
 
 _COPIES = ("tensor.empty", "linalg.generic", "scf.yield")
@@ -58,7 +58,7 @@ def _is_broadcast(operation: ir.Operation) -> bool:
     """Returns whether an operation branches on a size, either to copy a tensor or to return it."""
     if operation.name != "scf.if" or len(operation.results) != 1:
         return False
-    comparison = maker_of(operation.operands[0], "arith.cmpi")
+    comparison = producer_named(operation.operands[0], "arith.cmpi")
     if comparison is None or not isinstance(comparison.operands[0].type, ir.IndexType):
         return False
     copies, unchanged = (region.blocks[0].operations for region in operation.regions)

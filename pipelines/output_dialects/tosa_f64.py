@@ -14,12 +14,12 @@ from pipelines.ir.torch_expressions import TorchTensor, literal
 from pipelines.ir.torch_operations import (
     element_of,
     integer_constant,
-    maker_of,
     number_of,
     rewrite,
     sizes_of,
     value_of,
 )
+from pipelines.ir.values import producer_named
 
 # Operators with a variant for a scalar, `.Scalar`, and one for two tensors, `.Tensor`.
 _BINARY = ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge")
@@ -51,7 +51,7 @@ def keep_f64_scalars(module: ir.Module) -> None:
 def _with_tensor(operation: ir.Operation) -> ir.Value | None:
     """Replaces the scalar of an operator on f64 by a tensor without dimensions."""
     x, scalar, *rest = operation.operands
-    if element_of(x.type) != "f64" or maker_of(scalar, "torch.constant.float") is None:
+    if element_of(x.type) != "f64" or producer_named(scalar, "torch.constant.float") is None:
         return None
     name = _SCALAR_VARIANTS[operation.name]
     return build_op(name, operation.result.type, x, _f64(value_of(scalar)), *rest)
@@ -80,7 +80,7 @@ def _arange(operation: ir.Operation) -> ir.Value | None:
 
 def _sum_of_product(operation: ir.Operation) -> None:
     y, factor = operation.operands[1:]
-    if element_of(y.type) == "f64" and maker_of(factor, "torch.constant.float"):
+    if element_of(y.type) == "f64" and producer_named(factor, "torch.constant.float"):
         if value_of(factor) != 1:
             product = build_op("torch.aten.mul.Tensor", y.type, y, _f64(value_of(factor)))
             operation.operands[1] = product

@@ -11,6 +11,7 @@ from pipelines.ir.torch_operations import (
     element_of,
     from_builtin,
     integer_constant,
+    is_tensor,
     load_dialects,
     number_of,
     rewrite,
@@ -47,7 +48,7 @@ def _sum(operation: ir.Operation) -> ir.Value | None:
     kind = operation.result.type
     if element_of(kind) != "si64" or number_of(factor) is None:
         return None
-    if not _is_tensor(y):
+    if not is_tensor(y):
         if number_of(y) is None:
             return None
         y = literal(number_of(y), "si64")
@@ -61,10 +62,6 @@ def _computed(name: str, x: ir.Value, y: ir.Value, kind: ir.Type) -> ir.Value:
     rank = len(sizes_of(kind))
     operands = (to_builtin(_with_rank(each, rank)) for each in (x, y))
     return from_builtin(build_op(name, builtin_type(kind), *operands), kind)
-
-
-def _is_tensor(value: ir.Value) -> bool:
-    return str(value.type).startswith("!torch.vtensor")
 
 
 def _as_i64(x: ir.Value) -> ir.Value:

@@ -19,9 +19,9 @@ from pipelines.ir.torch_operations import (
     integer_constant,
     is_float,
     load_dialects,
-    maker_of,
     shape_of,
 )
+from pipelines.ir.values import producer_named
 from pipelines.output_dialects.unsigned_constants import return_builtin_tensors
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
@@ -126,7 +126,7 @@ def _value(conversion: ir.Operation, bits: int) -> ir.Value:
     """Returns the operand of a conversion as i32: sign-extended, then masked to its `bits`."""
     x, _, *rest = conversion.operands
     kind = ir.Type.parse(f"{shape_of(x.type)},si32>")
-    if literal := maker_of(x, _LITERAL):
+    if literal := producer_named(x, _LITERAL):
         return _wider_literal(literal, kind)
     signed = build_op(_CONVERSION, kind, x, integer_constant(_INT32), *rest)
     mask = integer_constant(2**bits - 1)

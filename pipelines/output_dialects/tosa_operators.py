@@ -28,12 +28,12 @@ from pipelines.ir.torch_operations import (
     integer_constant,
     is_float,
     load_dialects,
-    maker_of,
     number_of,
     rewrite,
     sizes_of,
     to_builtin,
 )
+from pipelines.ir.values import producer_named
 from pipelines.output_dialects.dynamic_pools import refuse_for_tosa
 from pipelines.output_dialects.tosa_f64 import keep_f64_scalars
 from pipelines.output_dialects.tosa_functions import (
@@ -135,7 +135,7 @@ def _zeros(operation: ir.Operation) -> ir.Value | None:
 
 
 def _without_empty_parts(operation: ir.Operation) -> ir.Value | None:
-    parts = maker_of(operation.operands[0], _LIST)
+    parts = producer_named(operation.operands[0], _LIST)
     if parts is None:
         return None
     kept = [part for part in parts.operands if 0 not in sizes_of(part.type)]

@@ -20,6 +20,7 @@ from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations, replace_operations
 from pipelines.ir.torch_operations import builtin_type, from_builtin, load_dialects, to_builtin
+from pipelines.ir.values import producer
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
 
@@ -57,8 +58,7 @@ def conform_to_profile(module: ir.Module) -> None:
 
 def _was_narrow(value: ir.Value) -> bool:
     """Returns whether the elements come from a tensor of integers of 32 bits or fewer."""
-    while isinstance(value.owner, ir.Operation | ir.OpView):
-        operation = value.owner
+    while (operation := producer(value)) is not None:
         if operation.name == "tosa.cast":
             source = ir.RankedTensorType(operation.operands[0].type).element_type
             return isinstance(source, ir.IntegerType) and source.width <= 32

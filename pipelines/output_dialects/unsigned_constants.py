@@ -14,10 +14,10 @@ from pipelines.ir.torch_operations import (
     builtin_type,
     element_of,
     from_builtin,
-    maker_of,
     rewrite,
     to_builtin,
 )
+from pipelines.ir.values import producer_named
 
 _FROM = "torch_c.from_builtin_tensor"
 _TO = "torch_c.to_builtin_tensor"
@@ -52,7 +52,7 @@ def return_builtin_tensors(module: ir.Module) -> None:
 
 def _before_cast(value: ir.Value) -> ir.Value | None:
     """Returns the builtin tensor that is cast to a torch tensor, or None."""
-    cast = maker_of(value, _FROM)
+    cast = producer_named(value, _FROM)
     return None if cast is None else cast.operands[0]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import erase_without_users, find_operations
+from pipelines.ir.values import producer
 from unmess.core.errors.check import VALUE_PREFIX
 
 _ASSERT = "torch.runtime.assert"
@@ -35,9 +36,9 @@ def _names_behind(checks: list[ir.Operation]) -> set[str]:
     seen, names = set(), set()
     while values:
         value = values.pop()
-        # The owner of a block argument is the block.
-        if value not in seen and not isinstance(value.owner, ir.Block):
+        operation = producer(value)
+        if value not in seen and operation is not None:
             seen.add(value)
-            names.add(value.owner.operation.name)
-            values += value.owner.operation.operands
+            names.add(operation.name)
+            values += operation.operands
     return names

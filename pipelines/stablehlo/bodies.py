@@ -8,6 +8,7 @@ from torch_mlir import ir
 
 from pipelines.ir.generics import inline
 from pipelines.ir.modules import build_op, find_operations, replace_operations
+from pipelines.ir.values import producer_named, terminator
 
 
 def mapped(operation: ir.Operation, inputs: Sequence[ir.Value]) -> list[ir.Value]:
@@ -16,7 +17,7 @@ def mapped(operation: ir.Operation, inputs: Sequence[ir.Value]) -> list[ir.Value
     Args:
         inputs: tensors of one shape, in the order of the body's arguments.
     """
-    count = len(_returned(operation.regions[0].blocks[0]).operands)
+    count = len(terminator(operation.regions[0].blocks[0]).operands)
     return [_mapped_result(operation, inputs, index) for index in range(count)]
 
 
@@ -24,7 +25,7 @@ def _mapped_result(operation: ir.Operation, inputs: Sequence[ir.Value], index: i
     # Clone the operation outside of any block, to move its body.
     copy = operation.clone(ip=False).operation
     block = copy.regions[0].blocks[0]
-    returned = _returned(block)
+    returned = terminator(block)
     value = returned.operands[index]
     shape = ir.RankedTensorType(inputs[0].type)
     kind = ir.RankedTensorType.get(shape.shape, ir.RankedTensorType(value.type).element_type)
@@ -37,10 +38,6 @@ def _mapped_result(operation: ir.Operation, inputs: Sequence[ir.Value], index: i
     returned.erase()
     block.append_to(new.regions[0])
     return new.result
-
-
-def _returned(block: ir.Block) -> ir.Operation:
-    return block.operations[len(block.operations) - 1].operation
 
 
 _GENERIC = "linalg.generic"
@@ -74,9 +71,7 @@ def _is_of_scalars(operation: ir.Operation) -> bool:
 
 
 def _is_made_of_scalar(value: ir.Value) -> bool:
-    if isinstance(value.owner, ir.Block) or _rank(value):
-        return False
-    return value.owner.operation.name == _SCALAR
+    return producer_named(value, _SCALAR) is not None and _rank(value) == 0
 
 
 def _rank(value: ir.Value) -> int:

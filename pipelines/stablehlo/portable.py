@@ -9,6 +9,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations, replace_operations
+from pipelines.ir.values import producer, producer_named
 from pipelines.pipeline import Pipeline, Step
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
@@ -112,9 +113,9 @@ PORTABLE = Pipeline(
 
 def _scalar(value: ir.Value) -> ir.Value | None:
     """Returns a 0-D tensor with the integer `value`, of i64 for an index; None if unsupported."""
-    if isinstance(value.owner, ir.Block):
+    operation = producer(value)
+    if operation is None:
         return None
-    operation = value.owner.operation
     is_index = isinstance(value.type, ir.IndexType)
     element = ir.IntegerType.get_signless(64) if is_index else value.type
     kind = ir.RankedTensorType.get([], element)
@@ -137,15 +138,17 @@ def _scalar(value: ir.Value) -> ir.Value | None:
 
 def _dimension(operation: ir.Operation, kind: ir.RankedTensorType) -> ir.Value | None:
     tensor, axis = operation.operands
-    if isinstance(axis.owner, ir.Block) or axis.owner.operation.name != "arith.constant":
+    constant = producer_named(axis, "arith.constant")
+    if constant is None:
         return None
-    return _size(tensor, ir.IntegerAttr(axis.owner.operation.attributes["value"]).value, kind)
+    return _size(tensor, ir.IntegerAttr(constant.attributes["value"]).value, kind)
 
 
 def _number_of_elements(shape: ir.Value, kind: ir.RankedTensorType) -> ir.Value | None:
-    if isinstance(shape.owner, ir.Block) or shape.owner.operation.name != "shape.shape_of":
+    shape_of = producer_named(shape, "shape.shape_of")
+    if shape_of is None:
         return None
-    tensor = shape.owner.operation.operands[0]
+    tensor = shape_of.operands[0]
     number = _constant(1, kind)
     for axis in range(ir.RankedTensorType(tensor.type).rank):
         number = build_op("stablehlo.multiply", kind, number, _size(tensor, axis, kind))

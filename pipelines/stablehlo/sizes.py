@@ -9,6 +9,7 @@ from torch_mlir import ir
 from pipelines.ir.lazy_dialects import arith, cf, tensor
 from pipelines.ir.loops import Size, index
 from pipelines.ir.modules import build_op
+from pipelines.ir.values import producer, terminator
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
 
@@ -66,7 +67,7 @@ def element(value: ir.Value, place: int = 0) -> ir.Value:
     Raises:
         Error: stage `linalg`, for a size that does not follow from the shapes of the inputs.
     """
-    operation = _maker(value)
+    operation = _original_producer(value)
     name = operation.name.removeprefix("stablehlo.")
     if name == "constant":
         return _constant(operation, place)
@@ -120,27 +121,25 @@ def _computed(operation: ir.Operation, name: str, place: int) -> ir.Value:
     return arith.MaxSIOp(arith.MinSIOp(x, index(1)).result, index(-1)).result
 
 
-def _maker(value: ir.Value) -> ir.Operation:
+def _original_producer(value: ir.Value) -> ir.Operation:
     """Returns the operation that computes a value; looks through loops that do not change it."""
-    while isinstance(value.owner, ir.Block):
+    while (operation := producer(value)) is None:
         loop = value.owner.owner.operation
         number = ir.BlockArgument(value).arg_number
         if loop.name != "stablehlo.while" or not _stays(loop, number):
             raise _of_data(loop)
         value = loop.operands[number]
-    operation = value.owner.operation
     if operation.name == "stablehlo.while":
         number = list(operation.results).index(value)
         if not _stays(operation, number):
             raise _of_data(operation)
-        return _maker(operation.operands[number])
+        return _original_producer(operation.operands[number])
     return operation
 
 
 def _stays(loop: ir.Operation, number: int) -> bool:
     body = loop.regions[1].blocks[0]
-    returned = body.operations[len(body.operations) - 1]
-    return returned.operands[number] == body.arguments[number]
+    return terminator(body).operands[number] == body.arguments[number]
 
 
 def _constant(operation: ir.Operation, place: int) -> ir.Value:

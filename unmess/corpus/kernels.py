@@ -17,6 +17,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from pipelines.ir.modules import find_operations
+from pipelines.ir.values import producer_named
 
 NAME = "kernel"
 # Constants with more elements are arguments.
@@ -113,12 +114,10 @@ def _captured(operation: ir.Operation) -> list[ir.Value]:
 
 
 def _is_small_constant(value: ir.Value) -> bool:
-    if not isinstance(value.owner, (ir.Operation, ir.OpView)):
+    constant = producer_named(value, "arith.constant")
+    if constant is None:
         return False
-    operation = value.owner.operation
-    if operation.name != "arith.constant":
-        return False
-    content = operation.attributes["value"]
+    content = constant.attributes["value"]
     if not isinstance(content, ir.DenseElementsAttr):
         return not isinstance(value.type, ir.RankedTensorType)
     return content.is_splat or len(content) <= _LARGE

@@ -13,6 +13,7 @@ from pipelines.ir.bodies import Body
 from pipelines.ir.loops import sliced_axes
 from pipelines.ir.scalars import Index, is_elementwise
 from pipelines.ir.tensor_ops import is_of_zeros
+from pipelines.ir.values import block_of, producer, producer_named, terminator
 from pipelines.iree.loop_dispatch.ranges import Ranges, constant, ranges_of
 
 # The operations of a step, besides one matrix product and elementwise operations.
@@ -85,7 +86,7 @@ def plan_for(loop: ir.Operation) -> Plan | None:
     known: dict[ir.Value, int] = {}
     if sum(_count(root, known) for root in plan.roots) > _MOST_REPEATED:
         return None
-    with ir.InsertionPoint(block.operations[len(block.operations) - 1]), loop.location:
+    with ir.InsertionPoint(terminator(block)), loop.location:
         body = body_of(plan.roots)
         if body is not None:
             body.drop()
@@ -100,21 +101,20 @@ def _is_float_tensor(kind: ir.Type) -> bool:
 
 def _take_results(plan: Plan, block: ir.Block, loop: ir.Operation) -> bool:
     """Adds collected tensors and roots to the plan. Returns False for other results of a step."""
-    last = block.operations[len(block.operations) - 1].operation
-    for number, result in enumerate(last.operands):
+    for number, result in enumerate(terminator(block).operands):
         argument, init = block.arguments[number + 1], loop.operands[number + 3]
-        kept, operation = result, result.owner
-        if not isinstance(operation, ir.Block) and operation.name == "tensor.insert_slice":
+        kept, insertion = result, producer_named(result, "tensor.insert_slice")
+        if insertion is not None:
             if not (
-                operation.operands[1] == argument and _fills(operation, init, loop.operands[1])
+                insertion.operands[1] == argument and _fills(insertion, init, loop.operands[1])
             ):
                 return False
             plan.collected.append(number)
-            kept = operation.operands[0]
+            kept = insertion.operands[0]
         elif not ir.RankedTensorType(argument.type).has_static_shape:
             return False
         kept = unshaped(kept)
-        if isinstance(kept.owner, ir.Block) or not is_elementwise(kept.owner):
+        if not is_elementwise(producer(kept)):
             return False
         if kept not in plan.roots:
             plan.roots.append(kept)
@@ -126,11 +126,10 @@ def _fills(insertion: ir.Operation, init: ir.Value, end: ir.Value) -> bool:
     uses = [use.owner.operation.name for use in insertion.operands[1].uses]
     rows, *row = ir.RankedTensorType(init.type).shape
     if rows == ir.ShapedType.get_dynamic_size():
-        begin = init.owner
-        if not isinstance(begin, ir.Block) and begin.name.startswith("linalg."):
-            begin = begin.operands[len(begin.operands) - 1].owner
-        is_whole = not isinstance(begin, ir.Block) and begin.name == "tensor.empty"
-        is_whole = is_whole and begin.operands[0] == end
+        begin = producer(init)
+        if begin is not None and begin.name.startswith("linalg."):
+            begin = producer(begin.operands[len(begin.operands) - 1])
+        is_whole = begin is not None and begin.name == "tensor.empty" and begin.operands[0] == end
     else:
         is_whole = rows == constant(end)
     return (
@@ -143,8 +142,8 @@ def _fills(insertion: ir.Operation, init: ir.Value, end: ir.Value) -> bool:
 
 def unshaped(value: ir.Value) -> ir.Value:
     """Returns the tensor before reshapes that only add or remove axes of size 1."""
-    while not isinstance(value.owner, ir.Block) and value.owner.name in _RESHAPES:
-        source = value.owner.operands[0]
+    while (reshape := producer_named(value, *_RESHAPES)) is not None:
+        source = reshape.operands[0]
         shapes = (ir.RankedTensorType(each.type).shape for each in (value, source))
         before, after = ([size for size in shape if size != 1] for shape in shapes)
         if before != after:
@@ -159,10 +158,9 @@ def _is_product_of_state(plan: Plan, block: ir.Block) -> bool:
     kinds = {str(ir.RankedTensorType(each.type).element_type) for each in (left, right, init)}
     if len(kinds) > 1:
         return False
-    is_carried = isinstance(left.owner, ir.Block) and left.owner == block
+    is_carried = producer(left) is None and left.owner == block
     is_state = is_carried and ir.BlockArgument(left).arg_number - 1 not in plan.collected
-    inside = right.owner if isinstance(right.owner, ir.Block) else right.owner.operation.block
-    return is_of_zeros(init) and is_state and inside != block
+    return is_of_zeros(init) and is_state and block_of(right) != block
 
 
 def _is_small(plan: Plan) -> bool:
@@ -207,21 +205,21 @@ def _source(value: ir.Value, at: tuple[Index, ...]) -> tuple[ir.Value, tuple[Ind
     """
     if any(place.loops[1:] or (place.loops and place.loops[0][1] != 1) for place in at):
         return None
-    owner = value.owner
-    if isinstance(owner, ir.Block):
+    view = producer(value)
+    if view is None:
         return value, at
-    if owner.name == "tensor.extract_slice" and len(owner.operands) == 1:
-        if set(owner.attributes["static_strides"]) != {1}:
+    if view.name == "tensor.extract_slice" and len(view.operands) == 1:
+        if set(view.attributes["static_strides"]) != {1}:
             return value, at
-        places = [Index((), offset) for offset in owner.attributes["static_offsets"]]
-        for place, axis in zip(at, sliced_axes(owner), strict=True):
+        places = [Index((), offset) for offset in view.attributes["static_offsets"]]
+        for place, axis in zip(at, sliced_axes(view), strict=True):
             places[axis] = places[axis].plus(place, 1)
-        return owner.operands[0], tuple(places)
-    if owner.name == "tensor.collapse_shape":
-        source = owner.operands[0]
+        return view.operands[0], tuple(places)
+    if view.name == "tensor.collapse_shape":
+        source = view.operands[0]
         shape = ir.RankedTensorType(source.type).shape
         places = [Index()] * len(shape)
-        for place, group in zip(at, owner.attributes["reassociation"], strict=True):
+        for place, group in zip(at, view.attributes["reassociation"], strict=True):
             axes = [ir.IntegerAttr(axis).value for axis in group]
             others = [axis for axis in axes if shape[axis] != 1]
             if len(others) > 1:
@@ -233,11 +231,11 @@ def _source(value: ir.Value, at: tuple[Index, ...]) -> tuple[ir.Value, tuple[Ind
 
 def _count(value: ir.Value, known: dict[ir.Value, int]) -> int:
     """Returns the number of operations that compute an element, if none is shared."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or not (is_elementwise(owner) or owner.name in _VIEWS):
+    operation = producer(value)
+    if operation is None or not (is_elementwise(operation) or operation.name in _VIEWS):
         return 0
     if value not in known:
-        inputs = sum(_count(operand, known) for operand in owner.operands)
-        bodies = (block for region in owner.regions for block in region.blocks)
+        inputs = sum(_count(operand, known) for operand in operation.operands)
+        bodies = (block for region in operation.regions for block in region.blocks)
         known[value] = inputs + sum(len(list(block.operations)) for block in bodies)
     return known[value]

@@ -8,6 +8,7 @@ from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith, cf
 from pipelines.ir.loops import index, size
+from pipelines.ir.values import producer, producer_named
 
 
 @dataclass
@@ -80,14 +81,14 @@ def _limits(condition: ir.Value, number: ir.Value) -> tuple[list[ir.Value], list
     Also returns the other requirements: numbers that must be at least 1, and other conditions. The
     number of the step is never negative, so a limit is always at least 1.
     """
-    owner = condition.owner
-    if isinstance(owner, ir.Block) or owner.name not in ("arith.andi", "arith.cmpi"):
+    operation = producer_named(condition, "arith.andi", "arith.cmpi")
+    if operation is None:
         return [], [condition]
-    left, right = owner.operands
-    if owner.name == "arith.andi":
+    left, right = operation.operands
+    if operation.name == "arith.andi":
         (limits, others), (more, further) = _limits(left, number), _limits(right, number)
         return [*limits, *more], [*others, *further]
-    kind = ir.IntegerAttr(owner.attributes["predicate"]).value
+    kind = ir.IntegerAttr(operation.attributes["predicate"]).value
     if left == number and kind == arith.CmpIPredicate.ult:
         return [right], []
     if left == number and kind == arith.CmpIPredicate.sge and constant(right) == 0:
@@ -102,16 +103,16 @@ def _before(value: ir.Value, block: ir.Block, loop: ir.Operation) -> ir.Value | 
     For a carried tensor, it is the one that the loop begins with, which has the same sizes. For
     the number of rows of a tensor, it is the tensor.
     """
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        if owner != block:
+    operation = producer(value)
+    if operation is None:
+        if value.owner != block:
             return value
         position = ir.BlockArgument(value).arg_number
         return loop.operands[2 + position] if position else None
-    if owner.operation.block != block:
+    if operation.block != block:
         return value
-    if owner.name == "tensor.dim" and constant(owner.operands[1]) == 0:
-        return _before(owner.operands[0], block, loop)
+    if operation.name == "tensor.dim" and constant(operation.operands[1]) == 0:
+        return _before(operation.operands[0], block, loop)
     return None
 
 
@@ -137,6 +138,5 @@ def is_long_enough(tensor: ir.Value, end: ir.Value) -> bool:
 
 def constant(value: ir.Value) -> int | None:
     """Returns the value of a constant of type `index`, or None."""
-    if isinstance(value.owner, ir.Block) or value.owner.name != "arith.constant":
-        return None
-    return ir.IntegerAttr(value.owner.attributes["value"]).value
+    operation = producer_named(value, "arith.constant")
+    return None if operation is None else ir.IntegerAttr(operation.attributes["value"]).value

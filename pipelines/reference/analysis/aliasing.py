@@ -10,6 +10,8 @@ from collections.abc import Iterable
 
 from torch_mlir import ir
 
+from pipelines.ir.values import producer
+
 # Operations whose result is a view of the same memory as their first operand.
 VIEWS = (
     "memref.cast",
@@ -35,8 +37,7 @@ def are_distinct(values: Iterable[ir.Value], written: Iterable[ir.Value]) -> boo
 
 def memory_block(value: ir.Value) -> ir.Value | str | None:
     """Returns the allocation, argument or global that a value is a view of, if it is known."""
-    while not isinstance(value.owner, ir.Block):
-        operation = value.owner.operation
+    while (operation := producer(value)) is not None:
         if operation.name in VIEWS:
             value = operation.operands[0]
         elif operation.name == "memref.alloc":

@@ -8,6 +8,7 @@ from torch_mlir import ir
 
 from pipelines.ir.contraction import loop_sizes
 from pipelines.ir.modules import find_operations
+from pipelines.ir.values import producer_named
 
 # Average number of innermost iterations per compiled operation and call up to which optimization
 # takes longer than it saves in a hundred calls. Equal operations are compiled once, and compiled
@@ -65,10 +66,8 @@ def _trips(loop: ir.Operation) -> float:
 
 def known_integer(value: ir.Value) -> int | None:
     """Returns the integer that a value is by definition, or None."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-        return None
-    return ir.IntegerAttr(owner.operation.attributes["value"]).value
+    constant = producer_named(value, "arith.constant")
+    return None if constant is None else ir.IntegerAttr(constant.attributes["value"]).value
 
 
 def calls_by_function(module: ir.Module) -> dict[str, float]:

@@ -10,6 +10,7 @@ from torch_mlir import ir
 from pipelines.ir.expressions import Scalar
 from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import find_operations, replace_operations
+from pipelines.ir.values import producer_named
 
 _FILE = Path(__file__).with_suffix(".mlir")
 _PREFIX = "unmess_elementary_"
@@ -48,9 +49,10 @@ def _expm1(operation: ir.Operation) -> ir.Value | None:
 def _power(operation: ir.Operation) -> ir.Value | None:
     """Expands the exponents that eager's kernel special-cases, in the same way."""
     base, exponent = operation.operands
-    if isinstance(exponent.owner, ir.Block) or exponent.owner.operation.name != "arith.constant":
+    constant = producer_named(exponent, "arith.constant")
+    if constant is None:
         return None
-    number = exponent.owner.operation.attributes["value"]
+    number = constant.attributes["value"]
     if not isinstance(number, ir.FloatAttr):
         return None
     expansion = _POWERS.get(number.value)

@@ -8,8 +8,10 @@ from functools import partial
 from torch_mlir import ir
 
 from pipelines.ir.contraction import find_contraction, indexing_maps
+from pipelines.ir.generics import is_reduction
 from pipelines.ir.lazy_dialects import arith, func
 from pipelines.ir.modules import find_operations, replace_operations
+from pipelines.ir.values import producer
 from pipelines.linalg_form.float8 import expand_float8_casts
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.steps.elementary_functions import expand_elementary_functions
@@ -91,7 +93,7 @@ def _widens(generic: ir.Operation) -> bool:
     body = list(generic.regions[0].blocks[0].operations)
     return (
         len(generic.operands) == 2
-        and not _sums(generic)
+        and not is_reduction(generic)
         and len(body) == 2
         and body[0].operation.name in ("arith.extf", "arith.extsi", "arith.extui")
     )
@@ -141,11 +143,8 @@ def fold_transpositions(module: ir.Module) -> None:
     The main case is the matrix of a linear layer, which PyTorch stores transposed. A copy that is
     made before a loop stays there, so that the loop reads the form that the program chose for it.
     """
-    readers = find_operations(
-        module, lambda operation: operation.name == "linalg.generic" and _sums(operation)
-    )
     with module.context:
-        for reader in readers:
+        for reader in find_operations(module, is_reduction):
             _fold_copies(reader)
 
 
@@ -153,8 +152,8 @@ def _fold_copies(reader: ir.Operation) -> None:
     maps = indexing_maps(reader)
     found = find_contraction(reader)
     for index in range(len(maps) - 1):
-        source = reader.operands[index].owner
-        while (copied := _copied(source)) is not None and source.operation.block == reader.block:
+        source = producer(reader.operands[index])
+        while (copied := _copied(source)) is not None and source.block == reader.block:
             original, before = copied
             narrow = ir.ShapedType(original.type).element_type
             widened = narrow != ir.ShapedType(reader.operands[index].type).element_type
@@ -171,9 +170,9 @@ def _fold_copies(reader: ir.Operation) -> None:
             reader.attributes["indexing_maps"] = ir.ArrayAttr.get(
                 [ir.AffineMapAttr.get(indexing) for indexing in maps]
             )
-            if not list(source.operation.result.uses):
-                source.operation.erase()
-            source = original.owner
+            if not list(source.result.uses):
+                source.erase()
+            source = producer(original)
 
 
 def _widen_inside(reader: ir.Operation, index: int, narrow: ir.Type) -> None:
@@ -187,13 +186,12 @@ def _widen_inside(reader: ir.Operation, index: int, narrow: ir.Type) -> None:
     element.replace_all_uses_except(widening.result, [widening.operation])
 
 
-def _copied(source: ir.OpView | ir.Block) -> tuple[ir.Value, ir.AffineMap] | None:
+def _copied(source: ir.Operation | None) -> tuple[ir.Value, ir.AffineMap] | None:
     """Returns the tensor that an operation only moves or widens, and its indexing map."""
-    if isinstance(source, ir.Block) or source.operation.name != "linalg.generic":
+    if source is None or source.name != "linalg.generic":
         return None
-    generic = source.operation
-    maps = indexing_maps(generic)
-    body = generic.regions[0].blocks[0]
+    maps = indexing_maps(source)
+    body = source.regions[0].blocks[0]
     *before, last = [each.operation for each in body.operations]
     widens = len(before) == 1 and before[0].name == "arith.extf"
     value = before[0].operands[0] if widens else last.operands[0]
@@ -205,7 +203,7 @@ def _copied(source: ir.OpView | ir.Block) -> tuple[ir.Value, ir.AffineMap] | Non
         or not all(isinstance(each, ir.AffineDimExpr) for each in maps[0].results)
     ):
         return None
-    return generic.operands[0], maps[0]
+    return source.operands[0], maps[0]
 
 
 def _covered(maps: list[ir.AffineMap]) -> bool:
@@ -224,10 +222,6 @@ def _composed(outer: ir.AffineMap, inner: ir.AffineMap) -> ir.AffineMap:
     results = list(outer.results)
     picked = [results[ir.AffineDimExpr(each).position] for each in inner.results]
     return ir.AffineMap.get(outer.n_dims, 0, picked)
-
-
-def _sums(generic: ir.Operation) -> bool:
-    return "reduction" in str(generic.attributes["iterator_types"])
 
 
 FUSION: tuple[Pipeline | Step, ...] = (

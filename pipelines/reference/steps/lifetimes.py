@@ -9,6 +9,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
+from pipelines.ir.values import producer_named
 from pipelines.reference.analysis.aliasing import VIEWS
 
 _BUFFERS = (ir.MemRefType, ir.UnrankedMemRefType)
@@ -34,9 +35,9 @@ def _last_use(free: ir.Operation) -> ir.Operation | None:
     Returns None if not all uses are known.
     """
     buffer = free.operands[0]
-    if isinstance(buffer.owner, ir.Block) or buffer.owner.operation.name != "memref.alloc":
+    last = producer_named(buffer, "memref.alloc")
+    if last is None:
         return None
-    last = buffer.owner.operation
     values = [buffer]
     while values:
         for use in values.pop().uses:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from pipelines.ir.generics import is_reduction
 from pipelines.ir.modules import find_operations
+from pipelines.ir.values import producer_named, terminator
 from pipelines.reference.runtime import ALLOCATE, FAIL
 from pipelines.reference.steps.assertions import CHECK
 from pipelines.reference.steps.outlining import NO_ALIAS, OUTLINED
@@ -69,18 +71,15 @@ def _mark_pointers(function: ir.OpView) -> None:
 def reassociate(module: ir.Module) -> None:
     """Marks the additions and multiplications that accumulate a result of a linalg operation."""
     with module.context:
-        for generic in find_operations(module, lambda each: each.name == "linalg.generic"):
-            if "reduction" in str(generic.attributes["iterator_types"]):
-                _mark(generic)
+        for generic in find_operations(module, is_reduction):
+            _mark(generic)
 
 
 def _mark(generic: ir.Operation) -> None:
     block = generic.regions[0].blocks[0]
-    yielded = list(block.operations)[-1]
-    outputs = list(block.arguments)[-len(yielded.operands) :]
-    for output, value in zip(outputs, yielded.operands, strict=True):
-        if isinstance(value.owner, ir.Block):
-            continue
-        last = value.owner.operation
-        if last.name in ("arith.addf", "arith.mulf") and output in list(last.operands):
+    yielded = terminator(block).operands
+    outputs = list(block.arguments)[-len(yielded) :]
+    for output, value in zip(outputs, yielded, strict=True):
+        last = producer_named(value, "arith.addf", "arith.mulf")
+        if last is not None and output in list(last.operands):
             last.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<reassoc>")

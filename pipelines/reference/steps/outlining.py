@@ -14,6 +14,7 @@ from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import find_operations, replace_operands
+from pipelines.ir.values import block_of, producer_named
 from pipelines.reference.analysis.aliasing import VIEWS, are_distinct
 from pipelines.reference.steps.rows import ROWS
 
@@ -121,10 +122,7 @@ def _used_from_outside(operation: ir.Operation) -> list[ir.Value]:
     def visit(inner: ir.Operation) -> ir.WalkResult:
         own_blocks.extend(block for region in inner.regions for block in region)
         for value in inner.operands:
-            block = (
-                value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
-            )
-            if block not in own_blocks and value not in used:
+            if block_of(value) not in own_blocks and value not in used:
                 used.append(value)
         return ir.WalkResult.ADVANCE
 
@@ -133,8 +131,7 @@ def _used_from_outside(operation: ir.Operation) -> list[ir.Value]:
 
 
 def _is_constant(value: ir.Value) -> bool:
-    owner = value.owner
-    return not isinstance(owner, ir.Block) and owner.operation.name == "arith.constant"
+    return producer_named(value, "arith.constant") is not None
 
 
 def copied_with_constants(

@@ -18,6 +18,7 @@ from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith, builtin, func, llvm, memref
 from pipelines.ir.modules import entry_function, find_operations
+from pipelines.ir.values import terminator
 from pipelines.reference.steps.outlining import is_outlined
 
 
@@ -122,12 +123,12 @@ def _change(function: ir.OpView) -> None:
                 value = builtin.UnrealizedConversionCastOp([argument.type], [value]).results[0]
             argument.replace_all_uses_with(value)
     for each in blocks:
-        last = list(each.operations)[-1]
-        if isinstance(last, func.ReturnOp):
+        last = terminator(each)
+        if last.name == "func.return":
             with ir.InsertionPoint(last), last.location:
                 _store_results(array, list(last.operands))
                 func.ReturnOp([])
-            last.operation.erase()
+            last.erase()
     for _ in old:
         block.erase_argument(0)
     for attribute in ("arg_attrs", "res_attrs"):
