@@ -13,7 +13,13 @@ from pipelines.output_dialects.control_flow import (
     control_flow_to_stablehlo,
     control_flow_to_tosa,
 )
+from pipelines.output_dialects.cumulative import rewrite_products
 from pipelines.output_dialects.dynamic_sizes import infer_reshape_sizes
+from pipelines.output_dialects.indexed_elements import (
+    combine_indexed_elements,
+    rewrite_scatter_reduce,
+)
+from pipelines.output_dialects.infinite_starts import start_at_infinities
 from pipelines.output_dialects.loop_slices import slice_rows
 from pipelines.output_dialects.nan_order import order_nan, order_nan_at_stablehlo
 from pipelines.output_dialects.narrow_casts import convert_in_two_steps
@@ -22,6 +28,7 @@ from pipelines.output_dialects.narrowed_constants import fold_narrowed_constants
 from pipelines.output_dialects.nearest import rewrite_nearest
 from pipelines.output_dialects.operators import replace_boolean_sums, rewrite_for_stablehlo
 from pipelines.output_dialects.slice_scatters import limit_ranges
+from pipelines.output_dialects.sorts import sort_all, sort_dynamic_sizes
 from pipelines.output_dialects.stablehlo_convolution import to_canonical_layout
 from pipelines.output_dialects.stablehlo_random import draw_from_seed
 from pipelines.output_dialects.stablehlo_sizes import (
@@ -278,6 +285,11 @@ NEAREST = Step(
     "repeat or select elements for nearest interpolation, which torch-mlir lowers to linalg only",
     rewrite_nearest,
 )
+CUMULATIVE_PRODUCTS = Step(
+    "cumulative-products",
+    "compute each cumulative product from its factors; torch-mlir lowers cumprod to linalg only",
+    rewrite_products,
+)
 BOOLEAN_SUMS = Step(
     "boolean-sum-to-or",
     "replace sums of booleans, which torch-mlir lowers incorrectly",
@@ -333,6 +345,18 @@ TOSA = Pipeline(
         BOOLEAN_SUMS,
         SLICE_SCATTERS,
         NEAREST,
+        CUMULATIVE_PRODUCTS,
+        Step(
+            "tosa-sorts",
+            "sort by counting smaller elements; TOSA has no sort",
+            sort_all,
+        ),
+        Step(
+            "tosa-indexed-elements",
+            "add and reduce indexed elements by comparing indices, since TOSA's scatter only "
+            "replaces elements; also gather from dynamic sizes",
+            combine_indexed_elements,
+        ),
         SIZES,
         NARROW_CASTS,
         INTEGERS,
@@ -410,6 +434,19 @@ STABLEHLO = Pipeline(
         BOOLEAN_SUMS,
         SLICE_SCATTERS,
         NEAREST,
+        CUMULATIVE_PRODUCTS,
+        Step(
+            "stablehlo-sorts",
+            "sort tensors of dynamic sizes by counting smaller elements; torch-mlir's lowering "
+            "has no dynamic sizes",
+            sort_dynamic_sizes,
+        ),
+        Step(
+            "stablehlo-scatter-reduce",
+            "reduce scattered elements by comparing indices; torch-mlir does not lower "
+            "scatter_reduce",
+            rewrite_scatter_reduce,
+        ),
         SIZES,
         NARROW_CASTS,
         OPERATORS,
@@ -503,6 +540,12 @@ TOSA_TO_LINALG = Pipeline(
         Step(
             "func.func(tosa-to-linalg)",
             "lower elementwise operations, reductions, gather and resize",
+        ),
+        Step(
+            "tosa-infinite-starts",
+            "start maxima and minima at infinities; MLIR starts them at the largest finite "
+            "numbers, so that the maximum of -inf and -inf is finite",
+            start_at_infinities,
         ),
         Step(
             "tosa-strict-sizes",

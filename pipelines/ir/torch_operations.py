@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from torch_mlir import ir
@@ -62,6 +63,14 @@ def element_of(kind: ir.Type) -> str:
     return str(kind).rpartition(",")[2].rstrip(">")
 
 
+def bounds_of(element: str) -> tuple[float, float]:
+    """Returns the lowest and the largest value of an element type such as `f32` or `si64`."""
+    if not element.startswith("si"):
+        return -math.inf, math.inf
+    half = 1 << int(element.removeprefix("si")) - 1
+    return -half, half - 1
+
+
 def is_float(kind: ir.Type) -> bool:
     """Returns whether the elements of a `!torch.vtensor` are floats, not complex numbers."""
     return element_of(kind).startswith(("f", "bf"))
@@ -72,8 +81,13 @@ def shape_of(kind: ir.Type) -> str:
     return str(kind).rpartition(",")[0]
 
 
-def tensor_type(sizes: Sequence[int | None], like: ir.Type) -> str:
-    """Returns the `!torch.vtensor` of these sizes with the element type of another; None is `?`."""
+def tensor_type(sizes: Sequence[int | None], like: ir.Type | str) -> str:
+    """Returns the text of a `!torch.vtensor`.
+
+    Args:
+        sizes: None for dynamic ones.
+        like: an element type such as `f32`, or a tensor type that has it.
+    """
     shape = ",".join("?" if size is None else str(size) for size in sizes)
     return f"!torch.vtensor<[{shape}],{element_of(like)}>"
 

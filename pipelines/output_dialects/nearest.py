@@ -9,6 +9,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op
+from pipelines.ir.torch_broadcasts import expand, unsqueeze
 from pipelines.ir.torch_expressions import select
 from pipelines.ir.torch_operations import (
     element_of,
@@ -68,21 +69,12 @@ def _source_indices(size: int, target: int, factor: float | None, element: str) 
 def _repeat(x: ir.Value, counts: dict[int, int]) -> ir.Value:
     """Repeats each element along the axes."""
     counts = {axis: count for axis, count in counts.items() if count != 1}
-    sizes = sizes_of(x.type)
     for axis in sorted(counts, reverse=True):
-        sizes.insert(axis + 1, 1)
-        x = build_op(
-            "torch.aten.unsqueeze", tensor_type(sizes, x.type), x, integer_constant(axis + 1)
-        )
-    places = {axis + 1 + number: counts[axis] for number, axis in enumerate(sorted(counts))}
-    if places:
-        kept = [places.get(axis, -1) for axis in range(len(sizes))]
-        for axis, count in places.items():
-            sizes[axis] = count
-        shape = build_op(
-            "torch.prim.ListConstruct", "!torch.list<int>", *map(integer_constant, kept)
-        )
-        x = build_op("torch.aten.broadcast_to", tensor_type(sizes, x.type), x, shape)
+        x = unsqueeze(x, axis + 1)
+    sizes = sizes_of(x.type)
+    for number, axis in enumerate(sorted(counts)):
+        sizes[axis + 1 + number] = counts[axis]
+    x = expand(x, sizes)
     for axis in sorted(counts):
         sizes[axis : axis + 2] = [sizes[axis] * sizes[axis + 1]]
         ends = map(integer_constant, (axis, axis + 1))

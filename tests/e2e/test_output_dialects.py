@@ -1,6 +1,7 @@
 """TOSA and StableHLO modules match eager PyTorch on both runners."""
 
 import functools
+import math
 
 import pytest
 import torch
@@ -370,6 +371,108 @@ def test_wrong_ir_gives_a_wrong_result(dialect):
 def test_unknown_output_dialect():
     with pytest.raises(unmess.Error, match="unknown output dialect 'raw'"):
         unmess.check(linear(), via="raw")
+
+
+def special(*shape):
+    """Returns normal numbers of which some are equal, infinite or NaN."""
+    x = torch.randn(shape)
+    for first, number in enumerate((math.inf, math.nan, -math.inf, 0.5)):
+        x.view(-1)[first::9] = number
+    return x
+
+
+@functools.cache
+def sorts():
+    def function(x, i, long):
+        return (
+            *(x.sort(0, descending=True), x.sort(1), x.topk(2), x.half().sort(1)),
+            *(i.sort(1, descending=True), i.topk(3, largest=False)[0], long.sort(stable=True)),
+        )
+
+    args = (special(4, 6), torch.randint(-3, 3, (4, 6)), special(300))
+    return unmess.capture(function, args)
+
+
+@functools.cache
+def sorts_of_dynamic_rows():
+    def function(x, i):
+        return x.sort(1, descending=True), i.sort(1), i.argsort(dim=1).argsort(dim=1)
+
+    args = (special(4, 6), torch.randint(-3, 3, (4, 6)))
+    return unmess.capture(function, args, dynamic_shapes=["x.0=rows:2..9", "i.0=rows"])
+
+
+@pytest.mark.parametrize("program", [sorts, sorts_of_dynamic_rows])
+def test_sorts(program, dialect, runner):
+    assert_matches(program(), dialect, runner)
+
+
+@functools.cache
+def products():
+    def function(x, i):
+        return x.cumprod(0), x.cumprod(1), i.cumprod(1), x.half().cumprod(1)
+
+    return unmess.capture(function, (torch.randn(4, 6), torch.randint(-3, 3, (4, 6))))
+
+
+def test_cumulative_products(dialect, runner):
+    assert_matches(products(), dialect, runner)
+
+
+class IndexedElements(torch.nn.Module):
+    """Additions to, and reductions and replacements of, elements with repeated indices."""
+
+    def forward(self, x, y, i, rows, places, values):
+        reductions = [
+            x.scatter_reduce(0, places, y, name, include_self=include_self)
+            for name in ("sum", "prod", "mean", "amax", "amin")
+            for include_self in (True, False)
+        ]
+        some = places[:3]
+        return (
+            *reductions,
+            *(i.scatter_reduce(0, some, i, name) for name in ("sum", "prod", "amax", "amin")),
+            *(x.scatter_add(0, some, y), i.to(torch.int8).scatter_add(0, some, i.to(torch.int8))),
+            x.index_add(0, rows.abs() % 4, values),
+            x.index_fill(0, rows.abs() % 4, 3.0),
+            # More indices than rows: the last value of a row stays.
+            x.index_put((rows,), values),
+            x.index_put((rows, rows + 1), values[:, 0], accumulate=True),
+            x.index_put((torch.arange(4)[:, None], rows), values[:4, :1], accumulate=True),
+        )
+
+
+@functools.cache
+def indexed_elements():
+    places, rows = torch.randint(0, 4, (4, 6)), torch.randint(-4, 3, (9,))
+    i = torch.randint(-9, 9, (4, 6))
+    args = (special(4, 6), special(4, 6), i, rows, places, special(9, 6))
+    return unmess.capture(IndexedElements(), args)
+
+
+def test_indexed_elements(dialect, runner):
+    assert_matches(indexed_elements(), dialect, runner)
+
+
+@functools.cache
+def infinities():
+    def function(x):
+        rows = x, x.half(), x.bfloat16(), x.double()
+        pool = torch.nn.functional.max_pool2d
+        return (
+            *(row.amax(1) for row in rows),
+            *(row.amin(1) for row in rows),
+            *(x.max(1), x.min(1), x.argmax(1), x.argmin(1), x.logsumexp(1)),
+            *(pool(x[None], (1, 2)), pool(x[None], 2, 1, 1)),
+        )
+
+    inf, largest = math.inf, torch.finfo(torch.float32).max
+    rows = [[-inf, -inf], [inf, inf], [-inf, -largest], [inf, largest], [math.nan, -inf]]
+    return unmess.capture(function, (torch.tensor(rows),))
+
+
+def test_extremes_of_infinities(dialect, runner):
+    assert_matches(infinities(), dialect, runner)
 
 
 @functools.cache

@@ -111,6 +111,15 @@ def test_iree_stops_branches_on_sizes():
         run(torch.ones(5, 3))
 
 
+def test_mlir_starts_extremes_of_tosa_at_finite_numbers():
+    program = unmess.capture(lambda x: x.amax(0), (torch.ones(3),))
+    module = unmess.lower(program, to="tosa")
+    with module.ir.context:
+        passes = "builtin.module(func.func(tosa-to-linalg))"
+        PassManager.parse(passes).run(module.ir.operation)
+    assert "-3.40282347E+38" in module.text()
+
+
 def test_iree_does_not_clamp_indices_of_gathers():
     run = run_by_iree("""
     func.func @main(%x: tensor<4xf32>, %i: tensor<1x1xi32>) -> tensor<1xf32> {
