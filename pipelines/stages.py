@@ -13,7 +13,7 @@ from pipelines.output_dialects.control_flow import (
     control_flow_to_stablehlo,
     control_flow_to_tosa,
 )
-from pipelines.output_dialects.cumulative import rewrite_products
+from pipelines.output_dialects.cumulative import rewrite_cumulative
 from pipelines.output_dialects.dynamic_sizes import infer_reshape_sizes
 from pipelines.output_dialects.indexed_elements import (
     combine_indexed_elements,
@@ -39,6 +39,7 @@ from pipelines.output_dialects.stablehlo_sizes import (
 from pipelines.output_dialects.strict_sizes import note_strict_sizes
 from pipelines.output_dialects.tosa_broadcasts import note_dynamic_sizes, remove_dynamic_broadcasts
 from pipelines.output_dialects.tosa_convolutions import divide_groups
+from pipelines.output_dialects.tosa_dynamic_sizes import lower_dynamic_sizes
 from pipelines.output_dialects.tosa_integers import keep_uint8_values
 from pipelines.output_dialects.tosa_operators import rewrite_for_tosa
 from pipelines.output_dialects.tosa_slices import slice_dynamic_sizes
@@ -285,10 +286,11 @@ NEAREST = Step(
     "repeat or select elements for nearest interpolation, which torch-mlir lowers to linalg only",
     rewrite_nearest,
 )
-CUMULATIVE_PRODUCTS = Step(
-    "cumulative-products",
-    "compute each cumulative product from its factors; torch-mlir lowers cumprod to linalg only",
-    rewrite_products,
+CUMULATIVE = Step(
+    "cumulative-operators",
+    "compute each cumulative product from its factors, and each sum of dynamic sizes from its "
+    "terms; torch-mlir lowers them to linalg only",
+    rewrite_cumulative,
 )
 BOOLEAN_SUMS = Step(
     "boolean-sum-to-or",
@@ -345,7 +347,7 @@ TOSA = Pipeline(
         BOOLEAN_SUMS,
         SLICE_SCATTERS,
         NEAREST,
-        CUMULATIVE_PRODUCTS,
+        CUMULATIVE,
         Step(
             "tosa-sorts",
             "sort by counting smaller elements; TOSA has no sort",
@@ -354,19 +356,25 @@ TOSA = Pipeline(
         Step(
             "tosa-indexed-elements",
             "add and reduce indexed elements by comparing indices, since TOSA's scatter only "
-            "replaces elements; also gather from dynamic sizes",
+            "replaces elements",
             combine_indexed_elements,
         ),
         SIZES,
-        NARROW_CASTS,
-        INTEGERS,
-        CASTS,
         Step(
             "tosa-convolution-groups",
             "divide convolutions with 32 or more groups, and transposed ones with groups, which "
             "torch-mlir does not support",
             divide_groups,
         ),
+        Step(
+            "tosa-dynamic-sizes",
+            "lower broadcasts, joined and selected tensors with dynamic sizes, which torch-mlir "
+            "does not support",
+            lower_dynamic_sizes,
+        ),
+        NARROW_CASTS,
+        INTEGERS,
+        CASTS,
         Step(
             "tosa-dynamic-slices",
             "lower slices of tensors with dynamic sizes, which torch-mlir does not support",
@@ -434,7 +442,7 @@ STABLEHLO = Pipeline(
         BOOLEAN_SUMS,
         SLICE_SCATTERS,
         NEAREST,
-        CUMULATIVE_PRODUCTS,
+        CUMULATIVE,
         Step(
             "stablehlo-sorts",
             "sort tensors of dynamic sizes by counting smaller elements; torch-mlir's lowering "

@@ -36,9 +36,10 @@ def unsqueeze(x: ir.Value, axis: int) -> ir.Value:
     return build_op("torch.aten.unsqueeze", tensor_type(sizes, x.type), x, integer_constant(axis))
 
 
-def reshape(x: ir.Value, sizes: Sequence[int]) -> ir.Value:
-    """Creates a view with static sizes."""
-    shape = build_op("torch.prim.ListConstruct", "!torch.list<int>", *map(integer_constant, sizes))
+def reshape(x: ir.Value, sizes: Sequence[int | None]) -> ir.Value:
+    """Creates a view. At most one of its sizes is dynamic, None."""
+    numbers = [integer_constant(-1 if size is None else size) for size in sizes]
+    shape = build_op("torch.prim.ListConstruct", "!torch.list<int>", *numbers)
     return build_op("torch.aten.view", tensor_type(sizes, x.type), x, shape)
 
 

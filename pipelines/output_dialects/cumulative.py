@@ -1,42 +1,76 @@
-"""Rewrites cumulative products for TOSA and StableHLO.
+"""Rewrites cumulative products, and cumulative sums of dynamic sizes, for TOSA and StableHLO.
 
-torch-mlir lowers them to linalg only. Here, each element of the result is the product of the
-elements up to its place. The work grows with the square of the row's length.
+torch-mlir lowers the products to linalg only, and the sums only with static sizes. Here, each
+element of the result is the product or sum of the elements up to its place. The work grows with
+the square of the row's length.
 """
 
 from __future__ import annotations
 
 from torch_mlir import ir
 
+from pipelines.ir.modules import build_op
 from pipelines.ir.torch_broadcasts import elementwise, places, reduced, truth, unsqueeze
 from pipelines.ir.torch_expressions import cast, literal
-from pipelines.ir.torch_operations import element_of, number_of, rewrite, sizes_of
+from pipelines.ir.torch_operations import (
+    element_of,
+    integer_constant,
+    number_of,
+    rewrite,
+    sizes_of,
+)
 
-# The longest row whose products are computed.
+# The longest row of static size that is rewritten.
 _LONGEST = 4096
 
 
-def rewrite_products(module: ir.Module) -> None:
-    """Rewrites the cumulative products in a module at `torch`, in place.
+def rewrite_cumulative(module: ir.Module) -> None:
+    """Rewrites `cumprod`, and `cumsum` of dynamic sizes, in a module at `torch`, in place.
 
-    Only other axes may have dynamic sizes. Complex numbers do not change.
+    Complex numbers, and products of booleans, do not change.
     """
-    rewrite(module, {"torch.aten.cumprod": _products})
+    rewrite(module, {"torch.aten.cumprod": _products, "torch.aten.cumsum": _sums})
 
 
 def _products(cumprod: ir.Operation) -> ir.Value | None:
-    x, axis, _ = cumprod.operands
-    sizes, element = sizes_of(x.type), element_of(cumprod.result.type)
+    return _accumulated(cumprod, "prod", 1)
+
+
+def _sums(cumsum: ir.Operation) -> ir.Value | None:
+    is_dynamic = None in sizes_of(cumsum.operands[0].type)
+    return _accumulated(cumsum, "sum", 0) if is_dynamic else None
+
+
+def _accumulated(operation: ir.Operation, name: str, neutral: int) -> ir.Value | None:
+    x, axis, _ = operation.operands
+    sizes, element = sizes_of(x.type), element_of(operation.result.type)
     if not sizes or number_of(axis) is None or element.startswith(("i1", "complex")):
         return None
     place = number_of(axis) % len(sizes)
-    count = sizes[place]
-    if count is None or not 0 < count <= _LONGEST:
+    if sizes[place] is not None and not 0 < sizes[place] <= _LONGEST:
         return None
     if element_of(x.type) != element:
         x = cast(x, element)
     rank = len(sizes) + 1
-    # Axis `place` of the mask is that of the result, the next one that of the factors.
-    is_factor = truth("le.Tensor", places(count, rank, place + 1), places(count, rank, place))
-    factors = elementwise("where.self", is_factor, unsqueeze(x, place), literal(1, element))
-    return reduced("prod", factors, place + 1)
+    # Axis `place` of the mask is that of the result, the next one that of the terms.
+    term, own = (_numbers(x, place, rank, each) for each in (place + 1, place))
+    is_term = truth("le.Tensor", term, own)
+    terms = elementwise("where.self", is_term, unsqueeze(x, place), literal(neutral, element))
+    return reduced(name, terms, place + 1)
+
+
+def _numbers(x: ir.Value, axis: int, rank: int, at: int) -> ir.Value:
+    """Returns the places along an axis of `x`, along axis `at` of a tensor of this rank."""
+    size = sizes_of(x.type)[axis]
+    if size is not None:
+        return places(size, rank, at)
+    none = build_op("torch.constant.none", "!torch.none")
+    end = build_op("torch.aten.size.int", "!torch.int", x, integer_constant(axis))
+    bounds = (integer_constant(0), end, integer_constant(1))
+    numbers = build_op(
+        "torch.aten.arange.start_step", "!torch.vtensor<[?],si64>", *bounds, *[none] * 4
+    )
+    for other in range(rank):
+        if other != at:
+            numbers = unsqueeze(numbers, other)
+    return numbers

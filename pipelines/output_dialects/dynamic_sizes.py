@@ -13,12 +13,12 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.torch_dynamic_sizes import origin_of_size
 from pipelines.ir.torch_operations import (
     integer_constant,
     rewrite,
     shape_of,
     sizes_of,
-    value_of,
 )
 from pipelines.ir.values import producer_named
 from unmess.core.module.module import STRICT_SIZES
@@ -83,13 +83,8 @@ def _is_true(condition: ir.Value) -> bool:
     equal = producer_named(condition, "torch.aten.eq.int")
     if equal is None:
         return False
-    sizes = [producer_named(value, "torch.aten.size.int") for value in equal.operands]
-    if any(size is None for size in sizes):
-        return False
-    (x, axis), (other, other_axis) = (size.operands for size in sizes)
-    if any(producer_named(value, "torch.constant.int") is None for value in (axis, other_axis)):
-        return False
-    return x == other and value_of(axis) == value_of(other_axis)
+    size, other = map(origin_of_size, equal.operands)
+    return size is not None and size == other
 
 
 def _take_narrower_operands(elementwise: ir.Operation) -> None:

@@ -3,8 +3,7 @@
 TOSA's scatter only replaces elements, and each index may occur once. StableHLO's scatter reduces,
 but torch-mlir does not lower `scatter_reduce` to it. Here, each element of the result selects the
 values whose index is its own place, and reduces them. The work is the size of the result times the
-number of indices. Elements are gathered in the same way from tensors with dynamic sizes, for which
-torch-mlir has no lowering to TOSA.
+number of indices.
 """
 
 from __future__ import annotations
@@ -39,16 +38,13 @@ from pipelines.ir.values import producer_named
 
 # The maximum number of values that are selected from: elements of the result times indices.
 _MOST = 1 << 28
-# The longest axis that is gathered from if other axes have dynamic sizes.
-_LONGEST = 4096
 
 
 def combine_indexed_elements(module: ir.Module) -> None:
-    """Rewrites `scatter_add`, `scatter_reduce`, `index_put` and `gather` in a module at `torch`.
+    """Rewrites `scatter_add`, `scatter_reduce` and `index_put` in a module at `torch`, in place.
 
-    `index_put` without accumulation is rewritten only if there are more indices than elements, and
-    `gather` only if other axes have dynamic sizes, which no other operator here may have. Booleans,
-    bytes and complex numbers do not change.
+    `index_put` without accumulation is rewritten only if there are more indices than elements.
+    Tensors of dynamic sizes, booleans, bytes and complex numbers do not change.
     """
     rewrite(
         module,
@@ -56,7 +52,6 @@ def combine_indexed_elements(module: ir.Module) -> None:
             "torch.aten.scatter_add": _scatter_add,
             "torch.aten.scatter_reduce.two": _scatter_reduce,
             "torch.aten.index_put.hacked_twin": _index_put,
-            "torch.aten.gather": _gather,
         },
     )
 
@@ -102,22 +97,6 @@ def _first(x: ir.Value, axis: int, count: int) -> ir.Value:
     return build_op("torch.aten.slice.Tensor", tensor_type(sizes, x.type), x, *bounds)
 
 
-def _gather(gather: ir.Operation) -> ir.Value | None:
-    x, axis, index, _ = gather.operands
-    sizes, own, element = sizes_of(x.type), sizes_of(index.type), element_of(x.type)
-    if None not in sizes or number_of(axis) is None or not _is_number(element):
-        return None
-    place = number_of(axis) % len(sizes)
-    count = sizes[place]
-    is_covered = sizes[:place] + sizes[place + 1 :] == own[:place] + own[place + 1 :]
-    if not is_covered or count is None or not 0 < count <= _LONGEST:
-        return None
-    own = places(count, len(sizes) + 1, place + 1)
-    mask = truth("eq.Tensor", unsqueeze(index, place + 1), own)
-    lowest = literal(bounds_of(element)[0], element)
-    return reduced("max", elementwise("where.self", mask, unsqueeze(x, place), lowest), place + 1)
-
-
 def _index_put(put: ir.Operation) -> ir.Value | None:
     x, indices, values, accumulate = put.operands
     parts = producer_named(indices, "torch.prim.ListConstruct")
@@ -128,7 +107,7 @@ def _index_put(put: ir.Operation) -> ir.Value | None:
         return None
     leading, rest = sizes[: len(parts.operands)], sizes[len(parts.operands) :]
     rows, width = math.prod(leading), math.prod(rest)
-    index = _row_of(list(parts.operands), leading)
+    index = row_number(list(parts.operands), leading)
     shape = sizes_of(index.type)
     count = math.prod(shape)
     if not (value_of(accumulate) or count > rows) or not _is_possible(x, count):
@@ -143,7 +122,7 @@ def _index_put(put: ir.Operation) -> ir.Value | None:
     return reshape(result, sizes)
 
 
-def _row_of(indices: Sequence[ir.Value], sizes: Sequence[int]) -> ir.Value:
+def row_number(indices: Sequence[ir.Value], sizes: Sequence[int]) -> ir.Value:
     """Returns the number of a row, from its indices along the leading axes of these sizes."""
     row = None
     for index, size in zip(indices, sizes, strict=True):
@@ -159,11 +138,8 @@ def _row_of(indices: Sequence[ir.Value], sizes: Sequence[int]) -> ir.Value:
 
 def _is_possible(x: ir.Value, indices: int) -> bool:
     """Returns whether values can be selected for each element of `x` by this number of indices."""
-    return _is_number(element_of(x.type)) and 0 < math.prod(sizes_of(x.type)) * indices <= _MOST
-
-
-def _is_number(element: str) -> bool:
-    return not element.startswith(("i1", "ui", "complex"))
+    is_number = not element_of(x.type).startswith(("i1", "ui", "complex"))
+    return is_number and 0 < math.prod(sizes_of(x.type)) * indices <= _MOST
 
 
 def _reduced(

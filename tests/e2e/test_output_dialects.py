@@ -475,6 +475,55 @@ def test_extremes_of_infinities(dialect, runner):
     assert_matches(infinities(), dialect, runner)
 
 
+class DynamicBatch(torch.nn.Module):
+    """Operators on a batch of dynamic size that torch-mlir does not lower to TOSA."""
+
+    def __init__(self):
+        super().__init__()
+        self.token = torch.nn.Parameter(torch.randn(1, 1, 6))
+        self.register_buffer("mask", torch.tensor([[True, False, True]]))
+        self.cell = torch.nn.LSTMCell(6, 4)
+        self.convolution = torch.nn.Conv1d(4, 6, 3, stride=2, padding=1)
+
+    def forward(self, x):
+        batch = x.shape[0]
+        tokens = torch.cat([self.token.expand(batch, -1, -1), x], 1)
+        rows = tokens[:, 1]
+        image = torch.nn.functional.unfold(x[:, None], 2)
+        return (
+            *(tokens, torch.stack([x, -x]), torch.cat([rows, self.token[0]])),
+            *(x[:, ::2, 1::3], x.roll(2, 2), x[:, [0, -1]], x[:, :, [[0, 5], [2, 1]]], image),
+            *(self.mask.expand(batch, 3), torch.zeros(batch, 2), torch.full((batch, 2), 7)),
+            *(rows[:, :1].expand(-1, 3), torch.outer(rows[:, 0], torch.ones(3)).repeat(1, 2)),
+            *(x.cumsum(1), x.index_select(2, torch.tensor([5, 0, 5])), self.cell(rows)),
+            *(self.convolution(x), torch.nn.functional.interpolate(x, size=9)),
+        )
+
+
+@functools.cache
+def dynamic_batch():
+    return unmess.capture(DynamicBatch(), (special(3, 4, 6),), dynamic_shapes=["x.0"])
+
+
+def test_dynamic_batch(dialect, runner):
+    report = unmess.check(dynamic_batch(), on=runner, via=dialect)
+    assert report.ok, report.error
+
+
+@functools.cache
+def dynamic_sums():
+    def function(x):
+        return x.cumsum(1), (x > 0).cumsum(1), x.cumprod(0)
+
+    return unmess.capture(function, (torch.randn(3, 5),), dynamic_shapes=["x.1"])
+
+
+def test_sums_along_an_axis_of_dynamic_size(runner):
+    """TOSA cannot compute the places of the elements."""
+    report = unmess.check(dynamic_sums(), on=runner, via="stablehlo")
+    assert report.ok, report.error
+
+
 @functools.cache
 def top_k_and_repeat():
     def function(x):

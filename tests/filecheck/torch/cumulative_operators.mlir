@@ -1,4 +1,4 @@
-// RUN: unmess-opt --pipeline cumulative-products %s | filecheck %s
+// RUN: unmess-opt --pipeline cumulative-operators %s | filecheck %s
 
 // Axis 0 of the mask is that of the result, axis 1 that of the factors.
 // CHECK-LABEL: func.func @floats(
@@ -27,12 +27,24 @@ func.func @integers(%x: !torch.vtensor<[3],si32>) -> !torch.vtensor<[3],si64> {
   return %0 : !torch.vtensor<[3],si64>
 }
 
-// The number of factors must be known.
+// The places along an axis of dynamic size are computed.
 // CHECK-LABEL: func.func @dynamic(
-// CHECK:         torch.aten.cumprod
+// CHECK:         %[[SIZE:.*]] = torch.aten.size.int %arg0, %int1
+// CHECK:         torch.aten.arange.start_step %int0{{.*}}, %[[SIZE]],
+// CHECK:         torch.aten.sum.dim_IntList {{.*}} -> !torch.vtensor<[3,?],f32>
 func.func @dynamic(%x: !torch.vtensor<[3,?],f32>) -> !torch.vtensor<[3,?],f32> {
   %none = torch.constant.none
   %axis = torch.constant.int 1
-  %0 = torch.aten.cumprod %x, %axis, %none : !torch.vtensor<[3,?],f32>, !torch.int, !torch.none -> !torch.vtensor<[3,?],f32>
+  %0 = torch.aten.cumsum %x, %axis, %none : !torch.vtensor<[3,?],f32>, !torch.int, !torch.none -> !torch.vtensor<[3,?],f32>
   return %0 : !torch.vtensor<[3,?],f32>
+}
+
+// torch-mlir lowers sums of static sizes.
+// CHECK-LABEL: func.func @static(
+// CHECK:         torch.aten.cumsum
+func.func @static(%x: !torch.vtensor<[3,4],f32>) -> !torch.vtensor<[3,4],f32> {
+  %none = torch.constant.none
+  %axis = torch.constant.int 1
+  %0 = torch.aten.cumsum %x, %axis, %none : !torch.vtensor<[3,4],f32>, !torch.int, !torch.none -> !torch.vtensor<[3,4],f32>
+  return %0 : !torch.vtensor<[3,4],f32>
 }

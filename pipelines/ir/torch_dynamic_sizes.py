@@ -1,0 +1,104 @@
+"""Finds out which dynamic sizes of the torch dialect are equal."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pipelines.ir.torch_operations import is_tensor, number_of, sizes_of
+from pipelines.ir.values import producer, producer_named
+
+_PREFIX = "torch.aten."
+_LIST = "torch.prim.ListConstruct"
+# Operators whose result has the broadcast sizes of their operands.
+_ELEMENTWISE = {
+    *("where.self", "to.dtype", "neg", "abs", "bitwise_not", "maximum", "minimum"),
+    *("logical_and", "logical_or", "logical_not", "isnan", "clone", "contiguous", "cumsum"),
+    *(f"{name}.{kind}" for name in ("add", "sub", "mul", "div") for kind in ("Tensor", "Scalar")),
+    *(f"{name}.Tensor" for name in ("bitwise_and", "bitwise_or", "bitwise_xor")),
+    *(
+        f"{name}.{kind}"
+        for name in ("eq", "ne", "lt", "le", "gt", "ge")
+        for kind in ("Tensor", "Scalar")
+    ),
+}
+# Operators that remove an axis, unless they keep it with size 1.
+_REMOVING = ("sum.dim_IntList", "max.dim", "min.dim", "any.dim", "all.dim", "squeeze.dim")
+
+# A value, and one of its axes.
+Axis = tuple[ir.Value, int]
+
+
+def origin(value: ir.Value, axis: int) -> Axis:
+    """Returns the earliest value and its axis whose dynamic size this axis has.
+
+    In captured programs, elementwise operators do not broadcast dynamic sizes of more than one
+    tensor: torch.export guarantees that these are equal.
+    """
+    while (earlier := _earlier(value, axis)) is not None:
+        value, axis = earlier
+    return value, axis
+
+
+def origin_of_size(size: ir.Value) -> Axis | None:
+    """Returns the origin of an integer that is the size of a tensor; None for other integers."""
+    of = producer_named(size, f"{_PREFIX}size.int")
+    if of is None or number_of(of.operands[1]) is None:
+        return None
+    value = of.operands[0]
+    return origin(value, number_of(of.operands[1]) % len(sizes_of(value.type)))
+
+
+def _earlier(value: ir.Value, axis: int) -> Axis | None:
+    operation = producer(value)
+    if operation is None or not operation.name.startswith(_PREFIX):
+        return None
+    name, operands = operation.name.removeprefix(_PREFIX), list(operation.operands)
+    rank = len(sizes_of(value.type))
+    if name in _ELEMENTWISE:
+        for operand in filter(is_tensor, operands):
+            own = sizes_of(operand.type)
+            place = axis - rank + len(own)
+            if place >= 0 and own[place] is None:
+                return operand, place
+        return None
+    numbers = [number_of(each) for each in operands[1:3]]
+    if name == "unsqueeze" and numbers[0] is not None:
+        added = numbers[0] % rank
+        return None if added == axis else (operands[0], axis - (axis > added))
+    if name == "transpose.int" and None not in numbers:
+        swapped = [number % rank for number in numbers]
+        return operands[0], swapped[1 - swapped.index(axis)] if axis in swapped else axis
+    if name == "slice.Tensor" and numbers[0] is not None and numbers[0] % rank != axis:
+        return operands[0], axis
+    if name == "permute":
+        order = producer_named(operands[1], _LIST)
+        number = None if order is None else number_of(order.operands[axis])
+        return None if number is None else (operands[0], number % rank)
+    if name == "cat" and numbers[0] is not None and numbers[0] % rank != axis:
+        parts = producer_named(operands[0], _LIST)
+        return None if parts is None else (parts.operands[0], axis)
+    if name in ("broadcast_to", "empty.memory_format"):
+        return _of_list(operands, value, axis)
+    if name in _REMOVING and len(sizes_of(operands[0].type)) == rank + 1:
+        axes = producer_named(operands[1], _LIST)
+        number = number_of(operands[1] if axes is None else axes.operands[0])
+        if number is not None:
+            removed = number % (rank + 1)
+            return operands[0], axis + (axis >= removed)
+    return None
+
+
+def _of_list(operands: list[ir.Value], value: ir.Value, axis: int) -> Axis | None:
+    """Returns the axis that the list of the result's sizes names."""
+    place = 0 if len(operands) > 2 else 1
+    if place == 1:
+        own = sizes_of(operands[0].type)
+        kept = axis - len(sizes_of(value.type)) + len(own)
+        if kept >= 0 and own[kept] is None:
+            return operands[0], kept
+    wanted = producer_named(operands[place], _LIST)
+    size = None if wanted is None else producer_named(wanted.operands[axis], f"{_PREFIX}size.int")
+    if size is None or number_of(size.operands[1]) is None:
+        return None
+    x = size.operands[0]
+    return x, number_of(size.operands[1]) % len(sizes_of(x.type))

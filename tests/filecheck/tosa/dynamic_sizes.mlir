@@ -1,0 +1,70 @@
+// RUN: unmess-opt --pipeline tosa-dynamic-sizes %s | filecheck %s
+
+// The first elements of the other axes of %x give a tensor of the dynamic size. The condition always
+// holds, and its sizes are those of the result.
+// CHECK-LABEL: func.func @broadcast(
+// CHECK:         %[[FIRST:.*]] = torch.aten.slice.Tensor %arg0, {{.*}} -> !torch.vtensor<[?,1],f32>
+// CHECK:         %[[ROWS:.*]] = torch.aten.view %[[FIRST]], {{.*}} -> !torch.vtensor<[?,1,1],f32>
+// CHECK:         %[[SAME:.*]] = torch.aten.eq.Tensor %[[ROWS]], %[[ROWS]] {{.*}} -> !torch.vtensor<[?,1,1],i1>
+// CHECK:         %[[TRUE:.*]] = torch.vtensor.literal(dense<true> : tensor<1x2x4xi1>)
+// CHECK:         %[[ALWAYS:.*]] = torch.aten.logical_or %[[SAME]], %[[TRUE]] {{.*}} -> !torch.vtensor<[?,2,4],i1>
+// CHECK:         %[[ZERO:.*]] = torch.vtensor.literal(dense<-0.000000e+00>
+// CHECK:         %[[ONE:.*]] = torch.vtensor.literal(dense<1.000000e+00>
+// CHECK:         %[[ZEROS:.*]] = torch.aten.where.self %[[ALWAYS]], %[[ZERO]], %[[ONE]] {{.*}} -> !torch.vtensor<[?,2,4],f32>
+// CHECK:         torch.aten.add.Tensor %arg1, %[[ZEROS]], {{.*}} -> !torch.vtensor<[?,2,4],f32>
+// CHECK-NOT:     torch.aten.size.int
+func.func @broadcast(%x: !torch.vtensor<[?,3],f32>, %y: !torch.vtensor<[1,4],f32>) -> !torch.vtensor<[?,2,4],f32> {
+  %int0 = torch.constant.int 0
+  %int2 = torch.constant.int 2
+  %int4 = torch.constant.int 4
+  %n = torch.aten.size.int %x, %int0 : !torch.vtensor<[?,3],f32>, !torch.int -> !torch.int
+  %shape = torch.prim.ListConstruct %n, %int2, %int4 : (!torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %0 = torch.aten.broadcast_to %y, %shape : !torch.vtensor<[1,4],f32>, !torch.list<int> -> !torch.vtensor<[?,2,4],f32>
+  return %0 : !torch.vtensor<[?,2,4],f32>
+}
+
+// CHECK-LABEL: func.func @joined(
+// Elements 0 and 2 of the second axis.
+// CHECK:         torch.vtensor.literal(dense<[0, 2]> : tensor<2xsi64>)
+// CHECK:         tosa.gather %{{.*}}, %{{.*}} : (tensor<1x3x?xf32>, tensor<1x2xi32>) -> tensor<1x2x?xf32>
+// CHECK:         tosa.concat {{.*}} {axis = 1 : i32} : (tensor<?x3xf32>, tensor<?x2xf32>) -> tensor<?x5xf32>
+func.func @joined(%x: !torch.vtensor<[?,3],f32>) -> !torch.vtensor<[?,5],f32> {
+  %int0 = torch.constant.int 0
+  %int1 = torch.constant.int 1
+  %int2 = torch.constant.int 2
+  %int3 = torch.constant.int 3
+  %0 = torch.aten.slice.Tensor %x, %int1, %int0, %int3, %int2 : !torch.vtensor<[?,3],f32>, !torch.int, !torch.int, !torch.int, !torch.int -> !torch.vtensor<[?,2],f32>
+  %1 = torch.prim.ListConstruct %x, %0 : (!torch.vtensor<[?,3],f32>, !torch.vtensor<[?,2],f32>) -> !torch.list<vtensor>
+  %2 = torch.aten.cat %1, %int1 : !torch.list<vtensor>, !torch.int -> !torch.vtensor<[?,5],f32>
+  return %2 : !torch.vtensor<[?,5],f32>
+}
+
+// The first index selects all rows of %x: only the other one remains.
+// CHECK-LABEL: func.func @indexed(
+// CHECK-NOT:     torch.aten.arange
+// CHECK:         tosa.gather %{{.*}} : (tensor<1x3x?xf32>, tensor<1x4xi32>) -> tensor<1x4x?xf32>
+// The number of rows is that of another tensor, which may have fewer.
+// CHECK-LABEL: func.func @indexed_by_another_size(
+// CHECK:         torch.aten.index.Tensor_hacked_twin
+func.func @indexed(%x: !torch.vtensor<[?,3],f32>, %i: !torch.vtensor<[4],si64>) -> !torch.vtensor<[?,4],f32> {
+  %none = torch.constant.none
+  %int0 = torch.constant.int 0
+  %int1 = torch.constant.int 1
+  %n = torch.aten.size.int %x, %int0 : !torch.vtensor<[?,3],f32>, !torch.int -> !torch.int
+  %0 = torch.aten.arange.start_step %int0, %n, %int1, %none, %none, %none, %none : !torch.int, !torch.int, !torch.int, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor<[?],si64>
+  %1 = torch.aten.unsqueeze %0, %int1 : !torch.vtensor<[?],si64>, !torch.int -> !torch.vtensor<[?,1],si64>
+  %2 = torch.prim.ListConstruct %1, %i : (!torch.vtensor<[?,1],si64>, !torch.vtensor<[4],si64>) -> !torch.list<vtensor>
+  %3 = torch.aten.index.Tensor_hacked_twin %x, %2 : !torch.vtensor<[?,3],f32>, !torch.list<vtensor> -> !torch.vtensor<[?,4],f32>
+  return %3 : !torch.vtensor<[?,4],f32>
+}
+func.func @indexed_by_another_size(%x: !torch.vtensor<[?,3],f32>, %y: !torch.vtensor<[?,3],f32>, %i: !torch.vtensor<[4],si64>) -> !torch.vtensor<[?,4],f32> {
+  %none = torch.constant.none
+  %int0 = torch.constant.int 0
+  %int1 = torch.constant.int 1
+  %n = torch.aten.size.int %y, %int0 : !torch.vtensor<[?,3],f32>, !torch.int -> !torch.int
+  %0 = torch.aten.arange.start_step %int0, %n, %int1, %none, %none, %none, %none : !torch.int, !torch.int, !torch.int, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor<[?],si64>
+  %1 = torch.aten.unsqueeze %0, %int1 : !torch.vtensor<[?],si64>, !torch.int -> !torch.vtensor<[?,1],si64>
+  %2 = torch.prim.ListConstruct %1, %i : (!torch.vtensor<[?,1],si64>, !torch.vtensor<[4],si64>) -> !torch.list<vtensor>
+  %3 = torch.aten.index.Tensor_hacked_twin %x, %2 : !torch.vtensor<[?,3],f32>, !torch.list<vtensor> -> !torch.vtensor<[?,4],f32>
+  return %3 : !torch.vtensor<[?,4],f32>
+}
