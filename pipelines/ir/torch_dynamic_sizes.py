@@ -6,6 +6,7 @@ from torch_mlir import ir
 
 from pipelines.ir.torch_operations import is_tensor, number_of, sizes_of
 from pipelines.ir.values import producer, producer_named
+from unmess.core.module.module import STRICT_SIZES
 
 _PREFIX = "torch.aten."
 _LIST = "torch.prim.ListConstruct"
@@ -28,12 +29,18 @@ _REMOVING = ("sum.dim_IntList", "max.dim", "min.dim", "any.dim", "all.dim", "squ
 Axis = tuple[ir.Value, int]
 
 
-def origin(value: ir.Value, axis: int) -> Axis:
-    """Returns the earliest value and its axis whose dynamic size this axis has.
+def has_strict_sizes(operation: ir.Operation | ir.OpView) -> bool:
+    """Returns whether elementwise operators broadcast no dynamic sizes, as in captured programs.
 
-    In captured programs, elementwise operators do not broadcast dynamic sizes of more than one
-    tensor: torch.export guarantees that these are equal.
+    torch.export guarantees it: a dynamic size of an operand is that of the result.
     """
+    while operation.operation.name != "func.func":
+        operation = operation.parent
+    return STRICT_SIZES in operation.attributes
+
+
+def origin(value: ir.Value, axis: int) -> Axis:
+    """Returns the earliest value and its axis whose dynamic size this axis has."""
     while (earlier := _earlier(value, axis)) is not None:
         value, axis = earlier
     return value, axis
@@ -55,12 +62,12 @@ def _earlier(value: ir.Value, axis: int) -> Axis | None:
     name, operands = operation.name.removeprefix(_PREFIX), list(operation.operands)
     rank = len(sizes_of(value.type))
     if name in _ELEMENTWISE:
-        for operand in filter(is_tensor, operands):
-            own = sizes_of(operand.type)
-            place = axis - rank + len(own)
-            if place >= 0 and own[place] is None:
-                return operand, place
-        return None
+        found = [
+            (operand, axis - rank + len(sizes_of(operand.type)))
+            for operand in filter(is_tensor, operands)
+        ]
+        found = [each for each in found if each[1] >= 0 and sizes_of(each[0].type)[each[1]] is None]
+        return found[0] if len(found) == 1 or (found and has_strict_sizes(operation)) else None
     numbers = [number_of(each) for each in operands[1:3]]
     if name == "unsqueeze" and numbers[0] is not None:
         added = numbers[0] % rank

@@ -13,7 +13,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations
-from pipelines.ir.torch_dynamic_sizes import origin_of_size
+from pipelines.ir.torch_dynamic_sizes import has_strict_sizes, origin_of_size
 from pipelines.ir.torch_operations import (
     integer_constant,
     rewrite,
@@ -21,7 +21,6 @@ from pipelines.ir.torch_operations import (
     sizes_of,
 )
 from pipelines.ir.values import producer_named
-from unmess.core.module.module import STRICT_SIZES
 
 _RESHAPES = (
     "torch.aten.flatten.using_ints",
@@ -75,7 +74,7 @@ def _view(operation: ir.Operation) -> ir.Value | None:
 
 def _as_it_is(broadcast: ir.Operation) -> ir.Value | None:
     x = broadcast.operands[0]
-    return x if x.type == broadcast.results[0].type and _has_strict_sizes(broadcast) else None
+    return x if x.type == broadcast.results[0].type and has_strict_sizes(broadcast) else None
 
 
 def _is_true(condition: ir.Value) -> bool:
@@ -89,7 +88,7 @@ def _is_true(condition: ir.Value) -> bool:
 
 def _take_narrower_operands(elementwise: ir.Operation) -> None:
     """Removes broadcasts of operands if another operand has the sizes of the result."""
-    if not _has_strict_sizes(elementwise):
+    if not has_strict_sizes(elementwise):
         return
     shape = shape_of(elementwise.results[0].type)
     whole = [
@@ -104,9 +103,3 @@ def _take_narrower_operands(elementwise: ir.Operation) -> None:
 
 def _is_broadcast(value: ir.Value) -> bool:
     return producer_named(value, *_BROADCASTS) is not None
-
-
-def _has_strict_sizes(operation: ir.Operation | ir.OpView) -> bool:
-    while operation.operation.name != "func.func":
-        operation = operation.parent
-    return STRICT_SIZES in operation.attributes

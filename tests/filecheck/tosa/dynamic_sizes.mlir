@@ -68,3 +68,41 @@ func.func @indexed_by_another_size(%x: !torch.vtensor<[?,3],f32>, %y: !torch.vte
   %3 = torch.aten.index.Tensor_hacked_twin %x, %2 : !torch.vtensor<[?,3],f32>, !torch.list<vtensor> -> !torch.vtensor<[?,4],f32>
   return %3 : !torch.vtensor<[?,4],f32>
 }
+
+// The index has as many rows as %x: in captured programs, sums do not broadcast dynamic sizes.
+// CHECK-LABEL: func.func @gather(
+// CHECK:         %[[INDEX:.*]] = torch.aten.unsqueeze %{{.*}} -> !torch.vtensor<[?,2,1],si64>
+// CHECK:         %[[MASK:.*]] = torch.aten.eq.Tensor %[[INDEX]], {{.*}} -> !torch.vtensor<[?,2,3],i1>
+// CHECK:         %[[ROWS:.*]] = torch.aten.unsqueeze %arg0, {{.*}} -> !torch.vtensor<[?,1,3],f32>
+// CHECK:         %[[OWN:.*]] = torch.aten.where.self %[[MASK]], %[[ROWS]]
+// CHECK:         torch.aten.max.dim %[[OWN]], %int2
+func.func @gather(%x: !torch.vtensor<[?,3],f32>, %i: !torch.vtensor<[?,2],si64>) -> !torch.vtensor<[?,2],f32> attributes {torch.assume_strict_symbolic_shapes} {
+  %false = torch.constant.bool false
+  %int0 = torch.constant.int 0
+  %int1 = torch.constant.int 1
+  %int2 = torch.constant.int 2
+  %int4 = torch.constant.int 4
+  %none = torch.constant.none
+  %0 = torch.aten.slice.Tensor %x, %int1, %int0, %int2, %int1 : !torch.vtensor<[?,3],f32>, !torch.int, !torch.int, !torch.int, !torch.int -> !torch.vtensor<[?,2],f32>
+  %1 = torch.aten.to.dtype %0, %int4, %false, %false, %none : !torch.vtensor<[?,2],f32>, !torch.int, !torch.bool, !torch.bool, !torch.none -> !torch.vtensor<[?,2],si64>
+  %2 = torch.aten.add.Tensor %1, %i, %int1 : !torch.vtensor<[?,2],si64>, !torch.vtensor<[?,2],si64>, !torch.int -> !torch.vtensor<[?,2],si64>
+  %3 = torch.aten.gather %x, %int1, %2, %false : !torch.vtensor<[?,3],f32>, !torch.int, !torch.vtensor<[?,2],si64>, !torch.bool -> !torch.vtensor<[?,2],f32>
+  return %3 : !torch.vtensor<[?,2],f32>
+}
+
+// In other programs they may.
+// CHECK-LABEL: func.func @gather_of_an_unknown_program(
+// CHECK:         torch.aten.gather
+func.func @gather_of_an_unknown_program(%x: !torch.vtensor<[?,3],f32>, %i: !torch.vtensor<[?,2],si64>) -> !torch.vtensor<[?,2],f32> {
+  %false = torch.constant.bool false
+  %int0 = torch.constant.int 0
+  %int1 = torch.constant.int 1
+  %int2 = torch.constant.int 2
+  %int4 = torch.constant.int 4
+  %none = torch.constant.none
+  %0 = torch.aten.slice.Tensor %x, %int1, %int0, %int2, %int1 : !torch.vtensor<[?,3],f32>, !torch.int, !torch.int, !torch.int, !torch.int -> !torch.vtensor<[?,2],f32>
+  %1 = torch.aten.to.dtype %0, %int4, %false, %false, %none : !torch.vtensor<[?,2],f32>, !torch.int, !torch.bool, !torch.bool, !torch.none -> !torch.vtensor<[?,2],si64>
+  %2 = torch.aten.add.Tensor %1, %i, %int1 : !torch.vtensor<[?,2],si64>, !torch.vtensor<[?,2],si64>, !torch.int -> !torch.vtensor<[?,2],si64>
+  %3 = torch.aten.gather %x, %int1, %2, %false : !torch.vtensor<[?,3],f32>, !torch.int, !torch.vtensor<[?,2],si64>, !torch.bool -> !torch.vtensor<[?,2],f32>
+  return %3 : !torch.vtensor<[?,2],f32>
+}
