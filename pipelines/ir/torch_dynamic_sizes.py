@@ -14,6 +14,7 @@ _LIST = "torch.prim.ListConstruct"
 _ELEMENTWISE = {
     *("where.self", "to.dtype", "neg", "abs", "bitwise_not", "maximum", "minimum"),
     *("logical_and", "logical_or", "logical_not", "isnan", "clone", "contiguous", "cumsum"),
+    *("sigmoid", "tanh", "relu", "gelu", "silu", "exp", "log", "sqrt", "rsqrt", "sin", "cos"),
     *(f"{name}.{kind}" for name in ("add", "sub", "mul", "div") for kind in ("Tensor", "Scalar")),
     *(f"{name}.Tensor" for name in ("bitwise_and", "bitwise_or", "bitwise_xor")),
     *(
@@ -57,6 +58,9 @@ def origin_of_size(size: ir.Value) -> Axis | None:
 
 def _earlier(value: ir.Value, axis: int) -> Axis | None:
     operation = producer(value)
+    carried = _before_loop(value, operation)
+    if carried is not None:
+        return carried, axis
     if operation is None or not operation.name.startswith(_PREFIX):
         return None
     name, operands = operation.name.removeprefix(_PREFIX), list(operation.operands)
@@ -84,6 +88,10 @@ def _earlier(value: ir.Value, axis: int) -> Axis | None:
     if name == "cat" and numbers[0] is not None and numbers[0] % rank != axis:
         parts = producer_named(operands[0], _LIST)
         return None if parts is None else (parts.operands[0], axis)
+    if name == "index_select" and numbers[0] is not None and numbers[0] % rank != axis:
+        return operands[0], axis
+    if name in ("mm", "bmm") and axis != rank - 1:
+        return operands[0], axis
     if name in ("broadcast_to", "empty.memory_format"):
         return _of_list(operands, value, axis)
     if name in _REMOVING and len(sizes_of(operands[0].type)) == rank + 1:
@@ -93,6 +101,22 @@ def _earlier(value: ir.Value, axis: int) -> Axis | None:
             removed = number % (rank + 1)
             return operands[0], axis + (axis >= removed)
     return None
+
+
+def _before_loop(value: ir.Value, operation: ir.Operation | None) -> ir.Value | None:
+    """Returns the first value of one that a loop carries; None for other values.
+
+    The sizes of a carried value are the same in each iteration.
+    """
+    if operation is None:
+        loop = value.owner.owner.operation
+        number = ir.BlockArgument(value).arg_number - 1
+    else:
+        loop, number = operation, ir.OpResult(value).result_number
+    if loop.name != "torch.prim.Loop" or number < 0:
+        return None
+    # The first operands are the number of iterations and the first condition.
+    return loop.operands[2 + number]
 
 
 def _of_list(operands: list[ir.Value], value: ir.Value, axis: int) -> Axis | None:

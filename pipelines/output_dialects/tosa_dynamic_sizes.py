@@ -7,6 +7,7 @@
 - A slice with a step becomes an `index_select`. So does an index of all axes but the dynamic one,
   which torch-mlir indexes by an `arange` of its size. TOSA cannot compute it.
 - `gather` along an axis of static size compares each index with each place.
+- `index_put` of rows becomes `tosa.scatter`.
 - A 1-d convolution becomes a 2-d one.
 """
 
@@ -41,6 +42,7 @@ from pipelines.ir.torch_operations import (
     sizes_of,
     tensor_type,
     to_builtin,
+    value_of,
 )
 from pipelines.ir.values import producer_named
 from pipelines.output_dialects.indexed_elements import row_number
@@ -48,12 +50,12 @@ from pipelines.output_dialects.indexed_elements import row_number
 _BROADCASTS = ("torch.aten.broadcast_to", "torch.aten.expand")
 _LIST, _SLICE = "torch.prim.ListConstruct", "torch.aten.slice.Tensor"
 _INDEX, _CONVOLUTION = "torch.aten.index.Tensor_hacked_twin", "torch.aten.convolution"
-_GATHER = "torch.aten.gather"
+_GATHER, _PUT = "torch.aten.gather", "torch.aten.index_put.hacked_twin"
 # The longest axis that `gather` reads.
 _LONGEST = 4096
 _OPERATORS = {
     *_BROADCASTS,
-    *(_SLICE, _INDEX, _GATHER, _CONVOLUTION),
+    *(_SLICE, _INDEX, _GATHER, _PUT, _CONVOLUTION),
     *("torch.aten.cat", "torch.aten.index_select"),
 }
 # Operations on sizes, and operators that are erased if only their sizes were used.
@@ -82,6 +84,7 @@ def lower_dynamic_sizes(module: ir.Module) -> None:
             _SLICE: _slice_with_step,
             _INDEX: _indexed,
             _GATHER: _gathered,
+            _PUT: _put,
             _CONVOLUTION: _in_two_dimensions,
         },
     )
@@ -234,6 +237,38 @@ def _gathered(gather: ir.Operation) -> ir.Value | None:
     return reduced("max", elementwise("where.self", mask, unsqueeze(x, place), lowest), place + 1)
 
 
+def _put(put: ir.Operation) -> ir.Value | None:
+    x, indices, values, accumulate = put.operands
+    sizes, given, parts = sizes_of(x.type), sizes_of(values.type), producer_named(indices, _LIST)
+    if sizes.count(None) != 1 or sizes[0] is None or parts is None or len(parts.operands) != 1:
+        return None
+    index = parts.operands[0]
+    (*others, count) = sizes_of(index.type) or [None]
+    if others or count is None or not 0 < count <= sizes[0] or value_of(accumulate):
+        return None
+    axis = sizes.index(None)
+    # The values may be broadcast. TOSA's scatter needs as many as there are elements.
+    if given != [count, *sizes[1:]] or origin(values, axis) != origin(x, axis):
+        return None
+    if 0 in sizes or element_of(x.type).startswith(("ui", "complex")):
+        return None
+    kind = ir.Type.parse(tensor_type([1, sizes[0], None], x.type))
+    operands = (
+        to_builtin(reshape(x, [1, sizes[0], None])),
+        _narrow_row(row_number([index], sizes[:1])),
+        to_builtin(reshape(values, [1, count, None])),
+    )
+    scattered = build_op("tosa.scatter", builtin_type(kind), *operands)
+    return reshape(from_builtin(scattered, kind), sizes)
+
+
+def _narrow_row(index: ir.Value) -> ir.Value:
+    """Returns an index as the row of i32 that TOSA's gather and scatter take."""
+    (count,) = sizes_of(index.type)
+    row = to_builtin(reshape(index, [1, count]))
+    return build_op("tosa.cast", f"tensor<1x{count}xi32>", row)
+
+
 def _permuted(x: ir.Value, order: list[int]) -> ir.Value:
     axes = build_op(_LIST, "!torch.list<int>", *map(integer_constant, order))
     kind = tensor_type([sizes_of(x.type)[axis] for axis in order], x.type)
@@ -291,8 +326,6 @@ def _selected_from(x: ir.Value, place: int, index: ir.Value) -> ir.Value:
     first = transpose(x, 0, place)
     rest = sizes_of(first.type)[1:]
     rows = reshape(first, [1, sizes[place], None])
-    narrow = build_op("tosa.cast", f"tensor<1x{count}xi32>", to_builtin(reshape(index, [1, count])))
-    kind = tensor_type([1, count, None], x.type)
-    kind = ir.Type.parse(kind)
-    gathered = build_op("tosa.gather", builtin_type(kind), to_builtin(rows), narrow)
+    kind = ir.Type.parse(tensor_type([1, count, None], x.type))
+    gathered = build_op("tosa.gather", builtin_type(kind), to_builtin(rows), _narrow_row(index))
     return transpose(reshape(from_builtin(gathered, kind), [count, *rest]), 0, place)

@@ -505,8 +505,26 @@ def dynamic_batch():
     return unmess.capture(DynamicBatch(), (special(3, 4, 6),), dynamic_shapes=["x.0"])
 
 
-def test_dynamic_batch(dialect, runner):
-    report = unmess.check(dynamic_batch(), on=runner, via=dialect)
+class DynamicSteps(torch.nn.Module):
+    """Rows of a dynamic batch are replaced, also in a loop."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(6, 4, batch_first=True)
+
+    def forward(self, x):
+        steps = x.transpose(0, 1)
+        return self.lstm(x), steps.index_put((torch.tensor([2, -4]),), 2 * steps[1:3])
+
+
+@functools.cache
+def dynamic_steps():
+    return unmess.capture(DynamicSteps(), (torch.randn(3, 4, 6),), dynamic_shapes=["x.0"])
+
+
+@pytest.mark.parametrize("program", [dynamic_batch, dynamic_steps])
+def test_dynamic_batch(program, dialect, runner):
+    report = unmess.check(program(), on=runner, via=dialect)
     assert report.ok, report.error
 
 

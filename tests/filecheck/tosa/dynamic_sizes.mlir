@@ -106,3 +106,24 @@ func.func @gather_of_an_unknown_program(%x: !torch.vtensor<[?,3],f32>, %i: !torc
   %3 = torch.aten.gather %x, %int1, %2, %false : !torch.vtensor<[?,3],f32>, !torch.int, !torch.vtensor<[?,2],si64>, !torch.bool -> !torch.vtensor<[?,2],f32>
   return %3 : !torch.vtensor<[?,2],f32>
 }
+
+// The values of the loop have the batch of %x: they are carried from it, and computed from it.
+// CHECK-LABEL: func.func @rows_in_a_loop(
+// CHECK:         torch.prim.Loop
+// CHECK:         tosa.scatter %{{.*}} : (tensor<1x5x?xf32>, tensor<1x1xi32>, tensor<1x1x?xf32>) -> tensor<1x5x?xf32>
+func.func @rows_in_a_loop(%x: !torch.vtensor<[5,?,3],f32>) -> !torch.vtensor<[5,?,3],f32> {
+  %false = torch.constant.bool false
+  %true = torch.constant.bool true
+  %int0 = torch.constant.int 0
+  %int5 = torch.constant.int 5
+  %i = torch.vtensor.literal(dense<2> : tensor<1xsi64>) : !torch.vtensor<[1],si64>
+  %0 = torch.prim.Loop %int5, %true, init(%x) {
+  ^bb0(%n: !torch.int, %rows: !torch.vtensor<[5,?,3],f32>):
+    %1 = torch.aten.index_select %rows, %int0, %i : !torch.vtensor<[5,?,3],f32>, !torch.int, !torch.vtensor<[1],si64> -> !torch.vtensor<[1,?,3],f32>
+    %2 = torch.aten.sigmoid %1 : !torch.vtensor<[1,?,3],f32> -> !torch.vtensor<[1,?,3],f32>
+    %3 = torch.prim.ListConstruct %i : (!torch.vtensor<[1],si64>) -> !torch.list<vtensor>
+    %4 = torch.aten.index_put.hacked_twin %rows, %3, %2, %false : !torch.vtensor<[5,?,3],f32>, !torch.list<vtensor>, !torch.vtensor<[1,?,3],f32>, !torch.bool -> !torch.vtensor<[5,?,3],f32>
+    torch.prim.Loop.condition %true, iter(%4 : !torch.vtensor<[5,?,3],f32>)
+  } : (!torch.int, !torch.bool, !torch.vtensor<[5,?,3],f32>) -> !torch.vtensor<[5,?,3],f32>
+  return %0 : !torch.vtensor<[5,?,3],f32>
+}
