@@ -163,7 +163,8 @@ def _slice_with_step(operation: ir.Operation) -> ir.Value | None:
     sizes = sizes_of(x.type)
     if None not in sizes or None in (axis, start, end, step) or step == 1 or sizes[axis] is None:
         return None
-    return select(x, axis % len(sizes), range(sizes[axis])[start:end:step])
+    indices = range(sizes[axis])[start:end:step]
+    return select(x, axis % len(sizes), indices) if indices else None
 
 
 def _indexed(operation: ir.Operation) -> ir.Value | None:
