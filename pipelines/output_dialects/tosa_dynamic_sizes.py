@@ -115,19 +115,26 @@ def _broadcast(broadcast: ir.Operation) -> ir.Value | None:
         if found is None:
             return None
         mask = found if mask is None else truth("logical_or", mask, found)
-    # Only -0.0 leaves each floating-point number as it is.
-    zero = -0.0 if is_float(x.type) else 0
-    if element == "i1":
-        if mask is None:
-            return truth("logical_or", x, literal(0, element, fixed))
-        return truth("logical_and", x, truth("logical_or", mask, literal(1, "i1", fixed)))
     if mask is None:
-        return elementwise("add.Tensor", x, literal(zero, element, fixed))
-    # The condition always holds, but its sizes are those of the result. MLIR folds a selection
-    # between equal values, also if it has another size.
+        # Only -0.0 leaves each floating-point number as it is.
+        zero = literal(-0.0 if is_float(x.type) else 0, element, fixed)
+        return elementwise("logical_or" if element == "i1" else "add.Tensor", x, zero)
+    # The condition always holds, but its sizes are those of the result.
     always = truth("logical_or", mask, literal(1, "i1", fixed))
-    zeros = elementwise("where.self", always, literal(zero, element), literal(1, element))
-    return elementwise("add.Tensor", x, zeros)
+    if element == "i1":
+        return truth("logical_and", x, always)
+    return elementwise("where.self", always, x, _another(x))
+
+
+def _another(x: ir.Value) -> ir.Value:
+    """Creates a number that `x` does not consist of.
+
+    MLIR replaces a selection between equal constants by one of them, also if it has another size.
+    """
+    constant = producer_named(x, "torch.vtensor.literal")
+    values = None if constant is None else ir.DenseElementsAttr(constant.attributes["value"])
+    is_85 = values is not None and values.is_splat and values.get_splat_value().value == 85
+    return literal(86 if is_85 else 85, element_of(x.type))
 
 
 def _along(size: ir.Value, axis: int, rank: int) -> ir.Value | None:

@@ -529,6 +529,22 @@ def test_dynamic_batch(program, dialect, runner):
 
 
 @functools.cache
+def constants_of_dynamic_size():
+    def function(x):
+        return torch.zeros_like(x), torch.full((x.shape[0], 2), 85.0), -torch.zeros(x.shape[0])
+
+    return unmess.capture(function, (torch.randn(3, 4),), dynamic_shapes=["x.0"])
+
+
+def test_constants_of_dynamic_size(dialect, runner):
+    run = unmess.load(unmess.lower(constants_of_dynamic_size(), to=dialect), on=runner)
+    zeros, numbers, negative = run(torch.randn(5, 4))
+    assert zeros.shape == (5, 4) and not zeros.any() and not zeros.signbit().any()
+    assert torch.equal(numbers, torch.full((5, 2), 85.0))
+    assert negative.shape == (5,) and not negative.any() and negative.signbit().all()
+
+
+@functools.cache
 def dynamic_sums():
     def function(x):
         return x.cumsum(1), (x > 0).cumsum(1), x.cumprod(0)

@@ -8,10 +8,8 @@
 // CHECK:         %[[SAME:.*]] = torch.aten.eq.Tensor %[[ROWS]], %[[ROWS]] {{.*}} -> !torch.vtensor<[?,1,1],i1>
 // CHECK:         %[[TRUE:.*]] = torch.vtensor.literal(dense<true> : tensor<1x2x4xi1>)
 // CHECK:         %[[ALWAYS:.*]] = torch.aten.logical_or %[[SAME]], %[[TRUE]] {{.*}} -> !torch.vtensor<[?,2,4],i1>
-// CHECK:         %[[ZERO:.*]] = torch.vtensor.literal(dense<-0.000000e+00>
-// CHECK:         %[[ONE:.*]] = torch.vtensor.literal(dense<1.000000e+00>
-// CHECK:         %[[ZEROS:.*]] = torch.aten.where.self %[[ALWAYS]], %[[ZERO]], %[[ONE]] {{.*}} -> !torch.vtensor<[?,2,4],f32>
-// CHECK:         torch.aten.add.Tensor %arg1, %[[ZEROS]], {{.*}} -> !torch.vtensor<[?,2,4],f32>
+// CHECK:         %[[ANOTHER:.*]] = torch.vtensor.literal(dense<8.500000e+01>
+// CHECK:         torch.aten.where.self %[[ALWAYS]], %arg1, %[[ANOTHER]] {{.*}} -> !torch.vtensor<[?,2,4],f32>
 // CHECK-NOT:     torch.aten.size.int
 func.func @broadcast(%x: !torch.vtensor<[?,3],f32>, %y: !torch.vtensor<[1,4],f32>) -> !torch.vtensor<[?,2,4],f32> {
   %int0 = torch.constant.int 0
