@@ -36,6 +36,7 @@ from pipelines.output_dialects.stablehlo_sizes import (
     decompose_dynamic_reshapes,
     refine_sizes,
 )
+from pipelines.output_dialects.stablehlo_slices import keep_empty_slices
 from pipelines.output_dialects.strict_sizes import note_strict_sizes
 from pipelines.output_dialects.tosa_broadcasts import note_dynamic_sizes, remove_dynamic_broadcasts
 from pipelines.output_dialects.tosa_convolutions import divide_groups
@@ -469,6 +470,12 @@ STABLEHLO = Pipeline(
             lenient="func.func(convert-torch-to-stablehlo)",
         ),
         STABLEHLO_NAN_ORDER,
+        Step(
+            "stablehlo-empty-slices",
+            "keep slices empty whose computed end is 0; torch-mlir continues them to the end of "
+            "the axis",
+            keep_empty_slices,
+        ),
         Step(
             "func.func(chlo-legalize-to-stablehlo)",
             "lower CHLO, StableHLO's composite operators",

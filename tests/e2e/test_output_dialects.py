@@ -544,6 +544,20 @@ def test_constants_of_dynamic_size(dialect, runner):
     assert negative.shape == (5,) and not negative.any() and negative.signbit().all()
 
 
+def test_empty_slice_of_dynamic_size(runner):
+    """To roll a single row, an empty slice is joined to it."""
+
+    def function(x):
+        return x.roll(1, 0)
+
+    rows = ["x.0=rows:1..9"]
+    program = unmess.capture(function, (torch.randn(3, 4),), dynamic_shapes=rows)
+    run = unmess.load(unmess.lower(program, to="stablehlo"), on=runner)
+    for count in (1, 2, 5):
+        x = torch.randn(count, 4)
+        assert torch.equal(run(x), function(x))
+
+
 @functools.cache
 def dynamic_sums():
     def function(x):

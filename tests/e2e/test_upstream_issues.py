@@ -120,6 +120,18 @@ def test_mlir_starts_extremes_of_tosa_at_finite_numbers():
     assert "-3.40282347E+38" in module.text()
 
 
+def test_torch_mlir_continues_slices_to_zero():
+    rows = ["x.0=rows:1..9"]
+    program = unmess.capture(lambda x: x.roll(1, 0), (torch.ones(3, 2),), dynamic_shapes=rows)
+    module = unmess.lower(program, to="torch")
+    with module.ir.context:
+        passes = "builtin.module(func.func(convert-torch-to-stablehlo))"
+        PassManager.parse(passes).run(module.ir.operation)
+    text = module.text()
+    comparisons = re.findall(r"(%\S+) = arith.cmpi eq, %\S+, %c0_i64", text)
+    assert any(f"arith.select {each}, " in text for each in comparisons)
+
+
 def test_iree_does_not_clamp_indices_of_gathers():
     run = run_by_iree("""
     func.func @main(%x: tensor<4xf32>, %i: tensor<1x1xi32>) -> tensor<1xf32> {
