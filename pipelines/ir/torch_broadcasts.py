@@ -60,6 +60,13 @@ def transpose(x: ir.Value, axis: int, other: int) -> ir.Value:
     return build_op("torch.aten.transpose.int", tensor_type(sizes, x.type), x, *axes)
 
 
+def permute(x: ir.Value, order: Sequence[int]) -> ir.Value:
+    """Reorders the axes."""
+    axes = build_op("torch.prim.ListConstruct", "!torch.list<int>", *map(integer_constant, order))
+    kind = tensor_type([sizes_of(x.type)[axis] for axis in order], x.type)
+    return build_op("torch.aten.permute", kind, x, axes)
+
+
 def reduced(name: str, x: ir.Value, axis: int) -> ir.Value:
     """Reduces an axis, without keeping it. The result has the element type of `x`.
 
@@ -95,6 +102,22 @@ def places(count: int, rank: int, axis: int) -> ir.Value:
     shape = ",".join(map(str, sizes))
     values = ir.DenseElementsAttr.get(numbers, type=kind)
     return build_op("torch.vtensor.literal", f"!torch.vtensor<[{shape}],si64>", value=values)
+
+
+def places_along(x: ir.Value, axis: int, rank: int, at: int) -> ir.Value:
+    """Creates the places along an axis of `x`, along axis `at` of a tensor of this rank."""
+    size = sizes_of(x.type)[axis]
+    if size is not None:
+        return places(size, rank, at)
+    none = build_op("torch.constant.none", "!torch.none")
+    end = build_op("torch.aten.size.int", "!torch.int", x, integer_constant(axis))
+    bounds = (integer_constant(0), end, integer_constant(1))
+    kind = "!torch.vtensor<[?],si64>"
+    numbers = build_op("torch.aten.arange.start_step", kind, *bounds, *[none] * 4)
+    for other in range(rank):
+        if other != at:
+            numbers = unsqueeze(numbers, other)
+    return numbers
 
 
 def _broadcast(shapes: Sequence[Sequence[int | None]]) -> list[int | None]:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.ir.modules import build_op
-from pipelines.ir.torch_broadcasts import elementwise, places, reduced, truth, unsqueeze
+from pipelines.ir.torch_broadcasts import elementwise, places_along, reduced, truth, unsqueeze
 from pipelines.ir.torch_expressions import cast, literal
 from pipelines.ir.torch_operations import (
     element_of,
-    integer_constant,
     number_of,
     rewrite,
     sizes_of,
@@ -53,24 +51,7 @@ def _accumulated(operation: ir.Operation, name: str, neutral: int) -> ir.Value |
         x = cast(x, element)
     rank = len(sizes) + 1
     # Axis `place` of the mask is that of the result, the next one that of the terms.
-    term, own = (_numbers(x, place, rank, each) for each in (place + 1, place))
+    term, own = (places_along(x, place, rank, each) for each in (place + 1, place))
     is_term = truth("le.Tensor", term, own)
     terms = elementwise("where.self", is_term, unsqueeze(x, place), literal(neutral, element))
     return reduced(name, terms, place + 1)
-
-
-def _numbers(x: ir.Value, axis: int, rank: int, at: int) -> ir.Value:
-    """Returns the places along an axis of `x`, along axis `at` of a tensor of this rank."""
-    size = sizes_of(x.type)[axis]
-    if size is not None:
-        return places(size, rank, at)
-    none = build_op("torch.constant.none", "!torch.none")
-    end = build_op("torch.aten.size.int", "!torch.int", x, integer_constant(axis))
-    bounds = (integer_constant(0), end, integer_constant(1))
-    numbers = build_op(
-        "torch.aten.arange.start_step", "!torch.vtensor<[?],si64>", *bounds, *[none] * 4
-    )
-    for other in range(rank):
-        if other != at:
-            numbers = unsqueeze(numbers, other)
-    return numbers

@@ -11,9 +11,10 @@ For StableHLO:
 - `remainder` has the sign of the divisor. torch-mlir's has the sign of the dividend, like `fmod`.
 - `x ** 0.5` is the square root, which is NaN for -inf.
 - torch-mlir does not lower `flatten` and `unflatten`, with which it decomposes `repeat`, but views.
-- torch-mlir does not lower `unfold`. The windows are selected by constant indices.
+- torch-mlir does not lower `unfold` and `diagonal`. Constant indices select their elements.
 - Negative indices count from the end. torch-mlir's gather reads the first element for them.
-- Shifts broadcast their operands. torch-mlir ends the process if their shapes differ.
+- Shifts broadcast their operands. torch-mlir ends the process if their shapes differ, and has no
+  lowering for shifts by a number.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ import functools
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op
-from pipelines.ir.torch_expressions import select
+from pipelines.ir.torch_broadcasts import permute
+from pipelines.ir.torch_expressions import literal, select
 from pipelines.ir.torch_operations import (
     element_of,
     float_constant,
@@ -67,6 +69,9 @@ def rewrite_for_stablehlo(module: ir.Module) -> None:
             "torch.aten.flatten.using_ints": _flatten,
             "torch.aten.unflatten.int": _unflatten,
             "torch.aten.unfold": _unfold,
+            "torch.aten.diagonal": _diagonal,
+            "torch.aten.__rshift__.Scalar": shift_by_number,
+            "torch.aten.__lshift__.Scalar": shift_by_number,
             **dict.fromkeys(_SHIFTS, _shift_of_same_shapes),
             "torch.aten.index.Tensor": _count_from_the_front,
             "torch.aten.index.Tensor_hacked_twin": _count_from_the_front,
@@ -109,6 +114,17 @@ def _shift_of_same_shapes(operation: ir.Operation) -> ir.Value | None:
         return None
     operands = [_broadcast(x, count, result), _broadcast(count, x, result)]
     return build_op(operation.name, result, *operands)
+
+
+def shift_by_number(operation: ir.Operation) -> ir.Value | None:
+    """Returns integers shifted by a tensor of counts; None for unsigned integers."""
+    x, count = operation.operands
+    if number_of(count) is None or not element_of(x.type).startswith("si"):
+        return None
+    direction = "right" if "rshift" in operation.name else "left"
+    counts = _broadcast(literal(number_of(count), element_of(x.type)), x, x.type)
+    kind = operation.results[0].type
+    return build_op(f"torch.aten.bitwise_{direction}_shift.Tensor", kind, x, counts)
 
 
 def _broadcast(x: ir.Value, other: ir.Value, result: ir.Type) -> ir.Value:
@@ -187,8 +203,26 @@ def _unfold(operation: ir.Operation) -> ir.Value | None:
     sizes[axis : axis + 1] = [count, length]
     windows = _view(chosen, ir.Type.parse(tensor_type(sizes, x.type)), counts)
     order = [each for each in range(len(sizes)) if each != axis + 1] + [axis + 1]
-    listed = build_op("torch.prim.ListConstruct", "!torch.list<int>", *map(integer_constant, order))
-    return build_op("torch.aten.permute", result, windows, listed)
+    return permute(windows, order)
+
+
+def _diagonal(operation: ir.Operation) -> ir.Value | None:
+    """Returns a diagonal of two axes of static size; its elements are the last axis."""
+    x, *numbers = operation.operands
+    sizes, result = sizes_of(x.type), operation.results[0].type
+    offset, *axes = map(number_of, numbers)
+    if None in (offset, *axes) or not sizes_of(result)[-1]:
+        return None
+    rows, columns = (axis % len(sizes) for axis in axes)
+    if None in (sizes[rows], sizes[columns]):
+        return None
+    others = [axis for axis in range(len(sizes)) if axis not in (rows, columns)]
+    counts = [*(_size(x, axis) for axis in others), integer_constant(sizes[rows] * sizes[columns])]
+    kind = tensor_type([*(sizes[axis] for axis in others), sizes[rows] * sizes[columns]], x.type)
+    flat = _view(permute(x, [*others, rows, columns]), ir.Type.parse(kind), counts)
+    first = offset if offset >= 0 else -offset * sizes[columns]
+    step = sizes[columns] + 1
+    return select(flat, len(others), [first + step * at for at in range(sizes_of(result)[-1])])
 
 
 def _size(x: ir.Value, axis: int) -> ir.Value:

@@ -12,7 +12,14 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op
-from pipelines.ir.torch_broadcasts import elementwise, places, reduced, transpose, truth, unsqueeze
+from pipelines.ir.torch_broadcasts import (
+    elementwise,
+    places_along,
+    reduced,
+    transpose,
+    truth,
+    unsqueeze,
+)
 from pipelines.ir.torch_expressions import cast, literal
 from pipelines.ir.torch_operations import (
     element_of,
@@ -35,25 +42,31 @@ def sort_all(module: ir.Module) -> None:
 
 def sort_dynamic_sizes(module: ir.Module) -> None:
     """Rewrites the sorts of tensors with dynamic sizes in a module at `torch`, in place."""
-    rewrite(module, {"torch.aten.sort": lambda sort: _sorted(sort) if _is_dynamic(sort) else None})
+    rewrite(module, {"torch.aten.sort": _sorted_if_dynamic})
 
 
-def _is_dynamic(sort: ir.Operation) -> bool:
-    return None in sizes_of(sort.operands[0].type)
+def _sorted_if_dynamic(sort: ir.Operation) -> Sequence[ir.Value] | None:
+    return _sorted(sort, True) if None in sizes_of(sort.operands[0].type) else None
 
 
-def _sorted(sort: ir.Operation) -> Sequence[ir.Value] | None:
+def _sorted(sort: ir.Operation, is_dynamic: bool = False) -> Sequence[ir.Value] | None:
+    """Returns the sorted values and their indices; None for sorts that do not change.
+
+    Args:
+        is_dynamic: also sort rows of dynamic size.
+    """
     x, axis, descending = sort.operands
     sizes, number = sizes_of(x.type), number_of(axis)
     if not sizes or number is None:
         return None
     number %= len(sizes)
     is_ordered = not element_of(x.type).startswith(("i1", "ui", "complex"))
-    if sizes[number] is None or not 0 < sizes[number] <= _LONGEST or not is_ordered:
+    is_possible = is_dynamic if sizes[number] is None else 0 < sizes[number] <= _LONGEST
+    if not is_possible or not is_ordered:
         return None
     last = len(sizes) - 1
     chosen = _chosen(transpose(x, number, last), value_of(descending))
-    row = places(sizes[number], last + 2, last + 1)
+    row = places_along(x, number, last + 2, last + 1)
     order = reduced("sum", elementwise("where.self", chosen, row, literal(0, "si64")), last + 1)
     order = transpose(order, number, last)
     false = build_op("torch.constant.bool", "!torch.bool", value=ir.BoolAttr.get(False))
@@ -71,7 +84,6 @@ def _chosen(x: ir.Value, descending: bool) -> ir.Value:
         Tensor[…, places, elements].
     """
     rank = len(sizes_of(x.type))
-    count = sizes_of(x.type)[-1]
     mine, other = unsqueeze(x, rank), unsqueeze(x, rank - 1)
     before = truth("gt.Tensor" if descending else "lt.Tensor", other, mine)
     equal = truth("eq.Tensor", other, mine)
@@ -81,7 +93,7 @@ def _chosen(x: ir.Value, descending: bool) -> ir.Value:
         is_number = elementwise("logical_not", smaller)
         before = truth("logical_or", before, truth("logical_and", larger, is_number))
         equal = truth("logical_or", equal, truth("logical_and", other_nan, mine_nan))
-    column, row = (places(count, rank + 1, rank - 1), places(count, rank + 1, rank))
+    column, row = (places_along(x, rank - 1, rank + 1, at) for at in (rank - 1, rank))
     earlier = truth("logical_and", equal, truth("lt.Tensor", row, column))
     place = reduced("sum", cast(truth("logical_or", before, earlier), "si64"), rank)
     return truth("eq.Tensor", unsqueeze(place, rank - 1), column)

@@ -20,6 +20,7 @@ from torch_mlir import ir
 from pipelines.ir.modules import build_op, erase_without_users, find_operations
 from pipelines.ir.torch_broadcasts import (
     elementwise,
+    permute,
     places,
     reduced,
     reshape,
@@ -188,7 +189,7 @@ def _indexed(operation: ir.Operation) -> ir.Value | None:
     # Index the other axes as one: x becomes tensor[n, rows].
     lengths = sizes[:place] + sizes[place + 1 :]
     order = [place, *(axis for axis in range(len(sizes)) if axis != place)]
-    rows = reshape(_permuted(x, order), [None, math.prod(lengths)])
+    rows = reshape(permute(x, order), [None, math.prod(lengths)])
     index = row_number(others, lengths)
     shape = [1] * (len(result) - len(sizes_of(index.type))) + sizes_of(index.type)
     if shape[at] != 1:
@@ -197,7 +198,7 @@ def _indexed(operation: ir.Operation) -> ir.Value | None:
     found = _selected_from(rows, 1, reshape(index, [math.prod(shape)]))
     back = list(range(1, len(result)))
     back.insert(at, 0)
-    return _permuted(reshape(found, [None, *kept]), back)
+    return permute(reshape(found, [None, *kept]), back)
 
 
 def _axis_of_all(index: ir.Value, x: ir.Value, axis: int, rank: int) -> int | None:
@@ -275,12 +276,6 @@ def _narrow_row(index: ir.Value) -> ir.Value:
     (count,) = sizes_of(index.type)
     row = to_builtin(reshape(index, [1, count]))
     return build_op("tosa.cast", f"tensor<1x{count}xi32>", row)
-
-
-def _permuted(x: ir.Value, order: list[int]) -> ir.Value:
-    axes = build_op(_LIST, "!torch.list<int>", *map(integer_constant, order))
-    kind = tensor_type([sizes_of(x.type)[axis] for axis in order], x.type)
-    return build_op("torch.aten.permute", kind, x, axes)
 
 
 def _in_two_dimensions(convolution: ir.Operation) -> ir.Value | None:

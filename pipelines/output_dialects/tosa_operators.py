@@ -11,6 +11,7 @@ or digits.
 - Sums of i64 are computed in i32 (`tosa_i64.py`).
 - Scalars are rounded to f32, also if the tensor is f64 (`tosa_f64.py`).
 - `empty` has no lowering. It becomes zeros.
+- Shifts by a number have no lowering. They become shifts by a tensor (`operators.py`).
 - TOSA has no tensors without elements. They are removed from `cat`.
 """
 
@@ -35,6 +36,7 @@ from pipelines.ir.torch_operations import (
 )
 from pipelines.ir.values import producer_named
 from pipelines.output_dialects.dynamic_pools import refuse_for_tosa
+from pipelines.output_dialects.operators import shift_by_number
 from pipelines.output_dialects.tosa_f64 import keep_f64_scalars
 from pipelines.output_dialects.tosa_functions import (
     acos,
@@ -76,6 +78,8 @@ def rewrite_for_tosa(module: ir.Module) -> None:
             **{f"torch.aten.{each.__name__}": each for each in (sinh, cosh, atanh, asin, acos)},
             _EMPTY: _zeros,
             "torch.aten.cat": _without_empty_parts,
+            "torch.aten.__rshift__.Scalar": shift_by_number,
+            "torch.aten.__lshift__.Scalar": shift_by_number,
             **{f"torch.aten.fmod.{variant}": exact_fmod for variant in _VARIANTS},
             **{f"torch.aten.remainder.{variant}": exact_remainder for variant in _VARIANTS},
         },

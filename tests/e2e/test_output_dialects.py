@@ -104,7 +104,7 @@ def test_many_groups_and_groups_of_transposed_convolutions(dialect, runner):
 
 
 class Selections(torch.nn.Module):
-    """Nearest interpolation, and windows."""
+    """Nearest interpolation, windows and diagonals."""
 
     def forward(self, x):
         resize = torch.nn.functional.interpolate
@@ -116,6 +116,7 @@ class Selections(torch.nn.Module):
             resize(x.bfloat16(), scale_factor=(3, 1)),
             resize(x, scale_factor=1.3, recompute_scale_factor=True),
             *(x.unfold(2, 3, 1), x.unfold(-1, 2, 3), x.unfold(0, 2, 1)),
+            *(x.diagonal(1, 2, 3), x.diagonal(-1, 3, 1), x.diagonal(-2, -1, 0)),
         )
 
 
@@ -124,7 +125,7 @@ def selections():
     return unmess.capture(Selections(), (torch.randn(2, 3, 4, 5),))
 
 
-def test_nearest_interpolation_and_windows(dialect, runner):
+def test_selected_elements(dialect, runner):
     assert assert_matches(selections(), dialect, runner).max_abs_error == 0
 
 
@@ -137,6 +138,7 @@ class Arithmetic(torch.nn.Module):
             *(pool(x, 3, 2, 0, 1, True), pool(x, (3, 2), (2, 3), 1, 1, True)),
             pool(i, 2, 2, 0, 1, True),
             *(x % y, i % j, x % -1.5, i % 3, i % -4),
+            *(i >> 1, i << 3, i.int() >> 2, i.to(torch.int8) >> 1),
             *(a + b, x**0.5),
             *(x.sinh(), x.cosh(), x.asin(), x.acos(), x.atanh()),
         )
@@ -559,16 +561,16 @@ def test_empty_slice_of_dynamic_size(runner):
 
 
 @functools.cache
-def dynamic_sums():
+def dynamic_rows():
     def function(x):
-        return x.cumsum(1), (x > 0).cumsum(1), x.cumprod(0)
+        return x.cumsum(1), (x > 0).cumsum(1), x.cumprod(0), x.sort(1), x.sort(1, descending=True)
 
     return unmess.capture(function, (torch.randn(3, 5),), dynamic_shapes=["x.1"])
 
 
-def test_sums_along_an_axis_of_dynamic_size(runner):
+def test_sums_and_sorts_of_rows_of_dynamic_size(runner):
     """TOSA cannot compute the places of the elements."""
-    report = unmess.check(dynamic_sums(), on=runner, via="stablehlo")
+    report = unmess.check(dynamic_rows(), on=runner, via="stablehlo")
     assert report.ok, report.error
 
 

@@ -121,3 +121,27 @@ func.func @split_rows(%x: !torch.vtensor<[6,?],f32>) -> !torch.vtensor<[2,3,?],f
   %r = torch.aten.unflatten.int %x, %0, %parts : !torch.vtensor<[6,?],f32>, !torch.int, !torch.list<int> -> !torch.vtensor<[2,3,?],f32>
   return %r : !torch.vtensor<[2,3,?],f32>
 }
+
+// Elements (1, 0) and (2, 1) of the last and the first axis are 4 and 9 of the flat matrix.
+// CHECK-LABEL: func.func @diagonal(
+// CHECK:         torch.aten.permute %arg0, {{.*}} -> !torch.vtensor<[?,3,4],f32>
+// CHECK:         torch.aten.view {{.*}} -> !torch.vtensor<[?,12],f32>
+// CHECK:         torch.vtensor.literal(dense<[4, 9]> : tensor<2xsi64>)
+// CHECK:         torch.aten.index_select {{.*}} -> !torch.vtensor<[?,2],f32>
+func.func @diagonal(%x: !torch.vtensor<[4,?,3],f32>) -> !torch.vtensor<[?,2],f32> {
+  %offset = torch.constant.int -1
+  %rows = torch.constant.int -1
+  %columns = torch.constant.int 0
+  %0 = torch.aten.diagonal %x, %offset, %rows, %columns : !torch.vtensor<[4,?,3],f32>, !torch.int, !torch.int, !torch.int -> !torch.vtensor<[?,2],f32>
+  return %0 : !torch.vtensor<[?,2],f32>
+}
+
+// CHECK-LABEL: func.func @shift_by_number(
+// CHECK:         %[[TWO:.*]] = torch.vtensor.literal(dense<2> : tensor<si32>)
+// CHECK:         %[[COUNTS:.*]] = torch.aten.add.Tensor %[[TWO]], {{.*}} -> !torch.vtensor<[3],si32>
+// CHECK:         torch.aten.bitwise_right_shift.Tensor %arg0, %[[COUNTS]]
+func.func @shift_by_number(%x: !torch.vtensor<[3],si32>) -> !torch.vtensor<[3],si32> {
+  %count = torch.constant.int 2
+  %0 = torch.aten.__rshift__.Scalar %x, %count : !torch.vtensor<[3],si32>, !torch.int -> !torch.vtensor<[3],si32>
+  return %0 : !torch.vtensor<[3],si32>
+}
