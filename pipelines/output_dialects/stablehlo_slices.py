@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.indices.values import constant
 from pipelines.ir.modules import find_operations
 from pipelines.ir.values import producer_named
 
@@ -34,5 +33,6 @@ def _own_end(end: ir.Value) -> ir.Value:
     comparison = producer_named(condition, "arith.cmpi")
     if comparison is None or ir.IntegerAttr(comparison.attributes["predicate"]).value != _EQUAL:
         return end
-    is_zero = comparison.operands[0] == own and constant(comparison.operands[1]) == 0
-    return own if is_zero else end
+    zero = producer_named(comparison.operands[1], "arith.constant")
+    is_zero = zero is not None and ir.IntegerAttr(zero.attributes["value"]).value == 0
+    return own if is_zero and comparison.operands[0] == own else end
