@@ -60,6 +60,14 @@ def transpose(x: ir.Value, axis: int, other: int) -> ir.Value:
     return build_op("torch.aten.transpose.int", tensor_type(sizes, x.type), x, *axes)
 
 
+def slice_axis(x: ir.Value, axis: int, start: int, end: int) -> ir.Value:
+    """Returns the elements from `start` up to `end` along an axis."""
+    sizes = sizes_of(x.type)
+    sizes[axis] = end - start
+    bounds = map(integer_constant, (axis, start, end, 1))
+    return build_op("torch.aten.slice.Tensor", tensor_type(sizes, x.type), x, *bounds)
+
+
 def permute(x: ir.Value, order: Sequence[int]) -> ir.Value:
     """Reorders the axes."""
     axes = build_op("torch.prim.ListConstruct", "!torch.list<int>", *map(integer_constant, order))

@@ -71,6 +71,11 @@ def bounds_of(element: str) -> tuple[float, float]:
     return -half, half - 1
 
 
+def is_number(kind: ir.Type) -> bool:
+    """Returns whether the elements of a `!torch.vtensor` are signed integers or floats."""
+    return not element_of(kind).startswith(("i1", "ui", "complex"))
+
+
 def is_float(kind: ir.Type) -> bool:
     """Returns whether the elements of a `!torch.vtensor` are floats, not complex numbers."""
     return element_of(kind).startswith(("f", "bf"))

@@ -20,6 +20,7 @@ from pipelines.ir.torch_broadcasts import (
     places,
     reduced,
     reshape,
+    slice_axis,
     truth,
     unsqueeze,
 )
@@ -28,10 +29,10 @@ from pipelines.ir.torch_operations import (
     bounds_of,
     element_of,
     integer_constant,
+    is_number,
     number_of,
     rewrite,
     sizes_of,
-    tensor_type,
     value_of,
 )
 from pipelines.ir.values import producer_named
@@ -83,18 +84,9 @@ def _scattered(
     if not is_covered or not _is_possible(x, own[place]):
         return None
     for each, size in enumerate(own):
-        source = _first(source, each, size)
+        if sizes_of(source.type)[each] != size:
+            source = slice_axis(source, each, 0, size)
     return _reduced(x, place, index, source, name, include_self)
-
-
-def _first(x: ir.Value, axis: int, count: int) -> ir.Value:
-    """Returns the first elements along an axis."""
-    sizes = sizes_of(x.type)
-    if sizes[axis] == count:
-        return x
-    sizes[axis] = count
-    bounds = map(integer_constant, (axis, 0, count, 1))
-    return build_op("torch.aten.slice.Tensor", tensor_type(sizes, x.type), x, *bounds)
 
 
 def _index_put(put: ir.Operation) -> ir.Value | None:
@@ -138,8 +130,7 @@ def row_number(indices: Sequence[ir.Value], sizes: Sequence[int]) -> ir.Value:
 
 def _is_possible(x: ir.Value, indices: int) -> bool:
     """Returns whether values can be selected for each element of `x` by this number of indices."""
-    is_number = not element_of(x.type).startswith(("i1", "ui", "complex"))
-    return is_number and 0 < math.prod(sizes_of(x.type)) * indices <= _MOST
+    return is_number(x.type) and 0 < math.prod(sizes_of(x.type)) * indices <= _MOST
 
 
 def _reduced(

@@ -22,9 +22,9 @@ from pipelines.ir.torch_broadcasts import (
 )
 from pipelines.ir.torch_expressions import cast, literal
 from pipelines.ir.torch_operations import (
-    element_of,
     integer_constant,
     is_float,
+    is_number,
     number_of,
     rewrite,
     sizes_of,
@@ -60,9 +60,8 @@ def _sorted(sort: ir.Operation, is_dynamic: bool = False) -> Sequence[ir.Value] 
     if not sizes or number is None:
         return None
     number %= len(sizes)
-    is_ordered = not element_of(x.type).startswith(("i1", "ui", "complex"))
     is_possible = is_dynamic if sizes[number] is None else 0 < sizes[number] <= _LONGEST
-    if not is_possible or not is_ordered:
+    if not is_possible or not is_number(x.type):
         return None
     last = len(sizes) - 1
     chosen = _chosen(transpose(x, number, last), value_of(descending))

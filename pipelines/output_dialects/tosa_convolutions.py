@@ -10,6 +10,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op
+from pipelines.ir.torch_broadcasts import slice_axis
 from pipelines.ir.torch_operations import (
     integer_constant,
     is_none,
@@ -58,8 +59,5 @@ def _divided(convolution: ir.Operation) -> ir.Value | None:
 
 def _part(value: ir.Value, axis: int, index: int, count: int) -> ir.Value:
     """Returns one of `count` equal slices along an axis of static size."""
-    sizes = sizes_of(value.type)
-    sizes[axis] //= count
-    bounds = (index * sizes[axis], (index + 1) * sizes[axis])
-    operands = map(integer_constant, (axis, *bounds, 1))
-    return build_op("torch.aten.slice.Tensor", tensor_type(sizes, value.type), value, *operands)
+    size = sizes_of(value.type)[axis] // count
+    return slice_axis(value, axis, index * size, (index + 1) * size)

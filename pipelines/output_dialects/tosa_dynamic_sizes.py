@@ -24,6 +24,7 @@ from pipelines.ir.torch_broadcasts import (
     places,
     reduced,
     reshape,
+    slice_axis,
     transpose,
     truth,
     unsqueeze,
@@ -37,6 +38,7 @@ from pipelines.ir.torch_operations import (
     from_builtin,
     integer_constant,
     is_float,
+    is_number,
     load_dialects,
     number_of,
     rewrite,
@@ -153,16 +155,9 @@ def _along(size: ir.Value, axis: int, rank: int) -> ir.Value | None:
         return None
     for other, length in enumerate(sizes):
         if other != place and length != 1:
-            x = _first(x, other)
+            x = slice_axis(x, other, 0, 1)
     x = reshape(x, [None if each == axis else 1 for each in range(rank)])
     return truth("eq.Tensor", x, x)
-
-
-def _first(x: ir.Value, axis: int) -> ir.Value:
-    sizes = sizes_of(x.type)
-    sizes[axis] = 1
-    bounds = map(integer_constant, (axis, 0, 1, 1))
-    return build_op(_SLICE, tensor_type(sizes, x.type), x, *bounds)
 
 
 def _slice_with_step(operation: ir.Operation) -> ir.Value | None:
@@ -227,7 +222,7 @@ def _axis_of_all(index: ir.Value, x: ir.Value, axis: int, rank: int) -> int | No
 def _gathered(gather: ir.Operation) -> ir.Value | None:
     x, axis, index, _ = gather.operands
     sizes, own, element = sizes_of(x.type), sizes_of(index.type), element_of(x.type)
-    if None not in sizes or number_of(axis) is None or element.startswith(("i1", "ui", "complex")):
+    if None not in sizes or number_of(axis) is None or not is_number(x.type):
         return None
     place = number_of(axis) % len(sizes)
     count = sizes[place]
