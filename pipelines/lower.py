@@ -15,7 +15,8 @@ from pipelines.linalg_form import LinalgForm
 from pipelines.output_dialects.tosa_types import has_f64
 from pipelines.pipeline import Pipeline
 from pipelines.stablehlo.portable import PORTABLE
-from pipelines.stages import NARROW_F64, PATHS, TO_LINALG, torch_pipeline
+from pipelines.stages import NARROW_F64, PATHS, torch_pipeline
+from pipelines.to_linalg import TO_LINALG
 from pipelines.upstream.lowering import lower_to_upstream
 from pipelines.user_passes import UserPass
 from unmess.core.errors.error import Error

@@ -7,7 +7,7 @@ from functools import partial
 
 from torch_mlir import ir
 
-from pipelines import stages
+from pipelines import stages, to_linalg
 from pipelines.indices.checking import CHECK_INDICES
 from pipelines.indices.divisions import CHECK_DIVISIONS
 from pipelines.indices.sizes import CHECK_SIZES
@@ -52,8 +52,8 @@ PIPELINES: dict[str, Pipeline] = {
         stages.LINALG,
         stages.TOSA,
         stages.STABLEHLO,
-        stages.TOSA_TO_LINALG,
-        stages.STABLEHLO_TO_LINALG,
+        to_linalg.TOSA_TO_LINALG,
+        to_linalg.STABLEHLO_TO_LINALG,
         PORTABLE,
         PROPAGATE,
         NHWC,

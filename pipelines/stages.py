@@ -19,7 +19,6 @@ from pipelines.output_dialects.indexed_elements import (
     combine_indexed_elements,
     rewrite_scatter_reduce,
 )
-from pipelines.output_dialects.infinite_starts import start_at_infinities
 from pipelines.output_dialects.loop_slices import slice_rows
 from pipelines.output_dialects.nan_order import order_nan, order_nan_at_stablehlo
 from pipelines.output_dialects.narrow_casts import convert_in_two_steps
@@ -29,16 +28,13 @@ from pipelines.output_dialects.nearest import rewrite_nearest
 from pipelines.output_dialects.operators import replace_boolean_sums, rewrite_for_stablehlo
 from pipelines.output_dialects.slice_scatters import limit_ranges
 from pipelines.output_dialects.sorts import sort_all, sort_dynamic_sizes
-from pipelines.output_dialects.stablehlo_convolution import to_canonical_layout
-from pipelines.output_dialects.stablehlo_random import draw_from_seed
 from pipelines.output_dialects.stablehlo_sizes import (
     annotate_broadcasts,
-    decompose_dynamic_reshapes,
     refine_sizes,
 )
 from pipelines.output_dialects.stablehlo_slices import keep_empty_slices
 from pipelines.output_dialects.strict_sizes import note_strict_sizes
-from pipelines.output_dialects.tosa_broadcasts import note_dynamic_sizes, remove_dynamic_broadcasts
+from pipelines.output_dialects.tosa_broadcasts import note_dynamic_sizes
 from pipelines.output_dialects.tosa_convolutions import divide_groups
 from pipelines.output_dialects.tosa_dynamic_sizes import lower_dynamic_sizes
 from pipelines.output_dialects.tosa_integers import keep_uint8_values
@@ -53,15 +49,6 @@ from pipelines.output_dialects.tosa_types import (
 from pipelines.output_dialects.unsigned_constants import bitcast_views, return_builtin_tensors
 from pipelines.output_dialects.value_checks import remove_value_checks
 from pipelines.pipeline import Pipeline, Step
-from pipelines.stablehlo.origin import is_foreign
-from pipelines.stablehlo.stages import (
-    CALLS,
-    CONTROL_FLOW,
-    CONVOLUTIONS,
-    SCALARS,
-    TO_LINALG_FIRST,
-    UNUSED,
-)
 
 _WRITE_SIMPLER = (
     "write the model with simpler operators, or add a decomposition (@unmess.decomposition)"
@@ -78,12 +65,6 @@ STABLEHLO_NAN_ORDER = Step(
     "let NaN win in argmax, argmin, and max and min with indices; torch-mlir ignores it",
     order_nan_at_stablehlo,
 )
-CAPTURED_NAN_ORDER = replace(
-    NAN_ORDER,
-    why="sort NaN as the largest number, as PyTorch does; in captured programs only",
-    function=lambda module: None if is_foreign(module) else order_nan(module),
-)
-
 NARROWED_CONSTANTS = Step(
     "linalg-narrowed-constants",
     "fold narrowed constants, such as numbers in f64; MLIR does not fold them if they round",
@@ -140,24 +121,6 @@ PROFILE = Step(
     "use 64-bit indices to gather 64-bit integers: TOSA's extensions allow no other combination",
     conform_to_profile,
 )
-LAYOUT = Step(
-    "stablehlo-canonical-layout",
-    "convert convolutions to NHWC, the only layout with a lowering to linalg.conv",
-    to_canonical_layout,
-)
-RESHAPES = Step(
-    "stablehlo-dynamic-reshapes",
-    "replace reshapes to computed sizes, which have no lowering, by a collapse and an expansion",
-    decompose_dynamic_reshapes,
-)
-
-SEED = Step(
-    "stablehlo-random",
-    "draw random numbers from a seed that each call changes; the upstream lowering uses "
-    "a constant seed",
-    draw_from_seed,
-)
-
 NARROW_CASTS = Step(
     "narrow-casts",
     "convert floats to integers of 8 and 16 bits through wider ones; torch-mlir's casts are "
@@ -525,100 +488,6 @@ STABLEHLO = Pipeline(
         ),
     ),
 )
-
-TOSA_TO_LINALG = Pipeline(
-    name="tosa-to-linalg",
-    stage="linalg",
-    hint="the IR is valid TOSA, but has no lowering to linalg here: try --to linalg",
-    # The same as MLIR's own pipeline, without its checks of a TOSA profile and level. They would
-    # reject IR that runs, for a rank or a type that some hardware lacks.
-    steps=(
-        CALLS,
-        UNUSED,
-        Step(
-            "func.func(tosa-optional-decompositions)",
-            "decompose forms that tosa-to-linalg does not support",
-        ),
-        Step("func.func(canonicalize)", "fold constants, for the conversion patterns"),
-        Step("func.func(tosa-make-broadcastable)", "give operands the rank of the result"),
-        Step(
-            "func.func(tosa-to-linalg-named)",
-            "lower convolutions, matrix products, pooling and transposition",
-        ),
-        Step("func.func(canonicalize)", "fold shapes"),
-        Step(
-            "func.func(tosa-make-broadcastable)",
-            "give operands of the new operations the rank of the result",
-        ),
-        CONTROL_FLOW,  # tosa-to-scf fails for a branch in a branch.
-        Step("func.func(tosa-to-scf)", "lower loops and scatter"),
-        Step(
-            "func.func(tosa-to-linalg)",
-            "lower elementwise operations, reductions, gather and resize",
-        ),
-        Step(
-            "tosa-infinite-starts",
-            "start maxima and minima at infinities; MLIR starts them at the largest finite "
-            "numbers, so that the maximum of -inf and -inf is finite",
-            start_at_infinities,
-        ),
-        Step(
-            "tosa-strict-sizes",
-            "remove broadcasts of dynamic sizes in the marked functions; IREE stops such programs",
-            remove_dynamic_broadcasts,
-        ),
-        Step("func.func(tosa-to-tensor)", "lower reshape, slice, pad and concat"),
-        Step(
-            "func.func(tosa-to-arith{include-apply-rescale=true})",
-            "lower constants and the scaling of integers",
-        ),
-        Step("func.func(canonicalize)", "fold sizes"),
-        Step("func.func(cse)", "merge equal size computations"),
-        Step(
-            "torch-verify-linalg-on-tensors-backend-contract",
-            "verify that no TOSA operation is left",
-        ),
-        NAN_ORDER,
-    ),
-)
-
-STABLEHLO_TO_LINALG = Pipeline(
-    name="stablehlo-to-linalg",
-    stage="linalg",
-    hint="the IR is valid StableHLO, but has no lowering to linalg here: try --to linalg",
-    steps=(
-        *TO_LINALG_FIRST,
-        SEED,
-        LAYOUT,
-        CONVOLUTIONS,
-        RESHAPES,
-        Step("func.func(canonicalize)", "fold constants, for the conversion patterns"),
-        Step("func.func(stablehlo-legalize-to-linalg)", "lower most operations"),
-        Step(
-            "stablehlo-convert-to-signless",
-            "replace unsigned types, which arith does not have; their operations are "
-            "already lowered",
-        ),
-        Step(
-            "func.func(remove-shape-constraints)",
-            "remove constraints on broadcasts, which were checked at the capture",
-        ),
-        Step("func.func(canonicalize)", "remove assumptions that nothing checks"),
-        SCALARS,
-        Step("func.func(shape-to-shape-lowering)", "lower products of sizes to reductions"),
-        Step("convert-shape-to-std", "lower shape computations to arith and tensor"),
-        Step("func.func(canonicalize)", "fold sizes"),
-        Step("func.func(cse)", "merge equal size computations"),
-        Step(
-            "torch-verify-linalg-on-tensors-backend-contract",
-            "verify that no StableHLO operation is left",
-        ),
-        CAPTURED_NAN_ORDER,
-    ),
-)
-
-# The pipelines from other output dialects to linalg, which the reference runner compiles.
-TO_LINALG = {"tosa": TOSA_TO_LINALG, "stablehlo": STABLEHLO_TO_LINALG}
 
 # For each stage, the pipelines from `raw` to it, by the stage that each one reaches.
 PATHS: dict[str, dict[str, Pipeline]] = {

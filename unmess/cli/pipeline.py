@@ -11,7 +11,7 @@ from unmess.core.errors.stages import LOWERED
 from unmess.core.ir.lazy_numpy import import_bindings
 from unmess.core.options.names import check_name
 
-_NAMES = (*LOWERED, "upstream", "reference")
+_NAMES = (*LOWERED, "tosa-to-linalg", "stablehlo-to-linalg", "upstream", "reference")
 
 
 @click.command()
@@ -20,7 +20,8 @@ _NAMES = (*LOWERED, "upstream", "reference")
 def pipeline(session: Session, name: str | None) -> None:
     """Print the steps of the pipeline NAME in order, or those of the pipelines to all stages.
 
-    NAME is the stage that the pipeline leads to (torch, linalg, tosa or stablehlo); upstream, which
+    NAME is the stage that the pipeline leads to (torch, linalg, tosa or stablehlo); tosa-to-linalg
+    or stablehlo-to-linalg, which both runners run on these dialects; upstream, which
     --upstream-only runs on linalg; or reference, which the reference runner runs on linalg. Passes
     are printed in the syntax of MLIR and `unmess-opt --pipeline`. `--print-after`, `--stop-after`
     and `--insert-pass` take the name of a pass or of a rewrite in Python.

@@ -1,6 +1,7 @@
 // RUN: unmess pipeline linalg | filecheck %s
 // RUN: unmess pipeline tosa --json | filecheck %s --check-prefix JSON
 // RUN: unmess pipeline reference | filecheck %s --check-prefix REFERENCE
+// RUN: unmess pipeline stablehlo-to-linalg | filecheck %s --check-prefix TO-LINALG
 // RUN: not unmess pipeline linlag 2>&1 | filecheck %s --check-prefix UNKNOWN
 
 // CHECK:      linalg: 27 steps
@@ -25,5 +26,8 @@
 // REFERENCE:      reference-vectorize
 // REFERENCE:      func.func(convert-linalg-to-loops)
 // REFERENCE:      reference-annotate
+
+// TO-LINALG: stablehlo-to-linalg: {{[0-9]+}} steps
+// TO-LINALG: func.func(stablehlo-legalize-to-linalg)
 
 // UNKNOWN:    usage: unknown pipeline 'linlag'
