@@ -97,11 +97,13 @@ def _no_patch_left_behind(request):
 
 
 @pytest.fixture
-def small_files():
+def small_files(monkeypatch):
     """A context manager that limits the size of files this process writes, like a full disk."""
 
     @contextlib.contextmanager
     def limited(size: int):
+        # Python would truncate the bytecode files of modules imported meanwhile (gh-126606).
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
         handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
