@@ -7,8 +7,10 @@ import os
 import resource
 import signal
 import sys
+import time
 
 import command_line
+import psutil
 import pytest
 from command_line import CommandLine
 
@@ -94,6 +96,26 @@ def _no_patch_left_behind(request):
             for attribute, value in list(vars(sys.modules[name]).items()):
                 owner = getattr(value, "__module__", None)
                 assert owner != request.module.__name__, f"{name}.{attribute} is still patched"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_busy_thread():
+    """Fails the last test if a thread still computes after all tests, because nothing stopped it.
+
+    Such a thread takes a core from all later tests, and from the user of what was tested.
+    """
+    yield
+    before = _seconds_of_threads()
+    time.sleep(0.5)
+    after = _seconds_of_threads()
+    busy = [thread for thread, used in after.items() if used - before.get(thread, used) > 0.1]
+    assert not busy, f"threads still compute after the tests: {busy}"
+
+
+def _seconds_of_threads() -> dict[int, float]:
+    """Returns the CPU seconds of each thread of this process, by its id."""
+    threads = psutil.Process().threads()
+    return {thread.id: thread.user_time + thread.system_time for thread in threads}
 
 
 @pytest.fixture

@@ -15,11 +15,18 @@ from pipelines.backends.backend import BackendInput, Numerics
 from pipelines.compiled import Compiled
 from pipelines.iree.cpu_features import check_cpu
 from pipelines.iree.exit import release_at_exit
+from pipelines.iree.open_devices import (
+    device_error,
+    is_lost,
+    is_of_device,
+    open_device,
+    replace_device,
+)
 from pipelines.iree.ownership import shared
 from pipelines.iree.provider import packed_parameters, parameters
 from pipelines.iree.state import DeviceState
 from pipelines.iree.targets import Target, remedy, target
-from pipelines.iree.transfer import Transfer, device_error, is_of_device
+from pipelines.iree.transfer import Transfer
 from pipelines.iree.vm_module import vm_module
 from unmess.core.errors.check import failed_check
 from unmess.core.errors.error import Error
@@ -89,15 +96,22 @@ class IreeBackend:
     def load(self, artifact: Artifact) -> Program:
         """See `Backend.load`."""
         check_cpu(artifact.target.options)
+        driver = artifact.target.device
         try:
-            return Program(artifact)
+            try:
+                return Program(artifact)
+            except PROBLEMS as problem:
+                if not is_lost(problem):
+                    raise
+                # Mesa's lavapipe loses its device in about one of twenty loads of BERT.
+                replace_device(driver)
+                return Program(artifact)
         except PROBLEMS as problem:
             if is_of_device(problem):
-                raise device_error(problem, "loading the program", "load") from problem
+                raise device_error(problem, driver, "loading the program", "load") from problem
             raise Error(
                 "load",
-                f"IREE cannot load the module on {artifact.target.device}: "
-                f"{short_problem(str(problem))}",
+                f"IREE cannot load the module on {driver}: {short_problem(str(problem))}",
                 hint=remedy(self.name) or "`unmess targets` shows what runs here",
             ) from problem
 
@@ -148,7 +162,7 @@ class Program(dict[str, "_Function"]):
             trace: called with the tensors that the program traces.
         """
         instance = rt.VmInstance()
-        device = rt.get_device(artifact.target.device)
+        device = open_device(artifact.target.device)
         self._transfer = Transfer(device, artifact.target.device)
         self._borrowed: Mapping[str, torch.Tensor] = {}
         self._notes: tuple[Note, ...] = ()
@@ -236,7 +250,7 @@ class _Function:
             if check := failed_check(str(problem)):
                 raise check.error() from problem
             if is_of_device(problem):
-                raise device_error(problem, "running the program") from problem
+                raise self._transfer.error(problem, "running the program") from problem
             raise Error(
                 "run",
                 f"IREE stopped the program: {short_problem(str(problem))}",

@@ -9,9 +9,10 @@ import numpy as np
 import torch
 
 from pipelines.iree.exit import keep_alive, release_at_exit
+from pipelines.iree.open_devices import device_error
 from pipelines.iree.weight_files import ALIGNMENT, as_bytes
 from unmess.core.errors.error import Error
-from unmess.core.errors.iree_runtime import PROBLEMS, short_problem
+from unmess.core.errors.iree_runtime import PROBLEMS
 
 _ELEMENT_TYPES = {
     torch.bool: rt.HalElementType.BOOL_8,
@@ -53,8 +54,6 @@ _DTYPES = {
     )
 }
 _BYTE = np.dtype(np.uint8)
-# Parts of IREE's messages.
-_LOST, _EXHAUSTED = "DEVICE_LOST", "RESOURCE_EXHAUSTED"
 _CPU_IN_DLPACK = 1
 _DEVICE = int(rt.MemoryType.DEVICE_LOCAL)
 _HOST = int(rt.MemoryType.HOST_LOCAL | rt.MemoryType.DEVICE_VISIBLE)
@@ -73,6 +72,7 @@ class Transfer:
 
     def __init__(self, device: rt.HalDevice, driver: str):
         self._device = device
+        self._driver = driver
         self._allocator = device.allocator
         self.shares_memory = driver.startswith("local-")
         if self.shares_memory:
@@ -101,7 +101,7 @@ class Transfer:
                 buffer=as_bytes(tensor),
             )
         except PROBLEMS as problem:
-            raise device_error(problem, f"copying {tensor.nbytes} bytes to the device") from problem
+            raise self.error(problem, f"copying {tensor.nbytes} bytes to the device") from problem
         return rt.HalBufferView(
             buffer, tuple(tensor.shape), (_ELEMENT_TYPES | _FLOAT8)[tensor.dtype]
         )
@@ -120,15 +120,17 @@ class Transfer:
         try:
             self._read(view.get_buffer(), as_bytes(result))
         except PROBLEMS as problem:
-            raise device_error(
-                problem, f"copying {result.nbytes} bytes from the device"
-            ) from problem
+            raise self.error(problem, f"copying {result.nbytes} bytes from the device") from problem
         return result
 
     def copy_to_torch(self, view: rt.HalBufferView) -> torch.Tensor | None:
         """Returns a copy on the CPU; None if PyTorch has no dtype for the elements."""
         dtype = _DTYPES.get(int(view.element_type))
         return None if dtype is None else self.to_torch(view, dtype).clone()
+
+    def error(self, problem: Exception, doing: str) -> Error:
+        """Returns the Error for an exception of IREE that occurred while `doing` something."""
+        return device_error(problem, self._driver, doing)
 
     def _read(self, source: rt.HalBuffer, target: np.ndarray) -> None:
         """Copies a buffer from the device, after all work on it, and waits until it is copied."""
@@ -159,20 +161,3 @@ class Transfer:
         rt.HalFence.create_at(semaphore, 1).wait()
         if not is_target:
             target[:] = host.map().asarray((target.size,), _BYTE)
-
-
-def is_of_device(problem: Exception) -> bool:
-    """Returns whether the device caused the error: it is lost, or has too little memory."""
-    return any(word in str(problem) for word in (_LOST, _EXHAUSTED))
-
-
-def device_error(problem: Exception, doing: str, stage: str = "run") -> Error:
-    """Returns the Error for an exception of IREE that occurred while `doing` something."""
-    text = str(problem)
-    if _LOST in text:
-        hint = "the driver lost the device: start a new process, or call with smaller tensors"
-    elif _EXHAUSTED in text:
-        hint = "the device ran out of memory: call with smaller tensors"
-    else:
-        hint = "run `unmess doctor` to test the device"
-    return Error(stage, f"IREE failed while {doing}: {short_problem(text)}", hint=hint)

@@ -1,8 +1,13 @@
-"""Fixtures for the end-to-end tests of schedules, and the order of all files."""
+"""Fixtures of the end-to-end tests, and the order of their files."""
+
+import gc
 
 import pytest
+from iree.runtime import system_setup
 from longest_first import longest_first
 
+from pipelines.iree.devices import devices
+from pipelines.iree.open_devices import close_device
 from pipelines.reference import pipeline
 from pipelines.reference.schedules.machine import MACHINES, host_machine
 
@@ -24,6 +29,22 @@ def always_vectors(request, monkeypatch):
     monkeypatch.setattr(pipeline, "deserves_schedule", lambda operation, calls: True)
     monkeypatch.setattr(pipeline, "optimization_level", lambda module: 2)
     monkeypatch.setattr(pipeline, "host_machine", lambda: MACHINES[request.param])
+
+
+@pytest.fixture
+def vulkan(skip_without):
+    """The Vulkan device. It is closed after the test, if no program uses it any more.
+
+    IREE has a thread for each queue of an open device. On Mesa's lavapipe these threads poll, and
+    would take two cores from all later tests.
+    """
+    found = devices("vulkan")
+    if found.default is None:
+        skip_without("vulkan", f"iree-vulkan: {found.problem}")
+    yield found.default
+    gc.collect()
+    close_device("vulkan")
+    system_setup._GLOBAL_DEVICES_BY_URI.pop("vulkan", None)  # the device of bundles
 
 
 # The files that take longest. A process runs whole files, because their tests share captures and
@@ -71,10 +92,5 @@ _LONGEST = (
 )
 
 
-# In a process that had run a thousand tests, Mesa's Vulkan driver lost its device. The process
-# cannot open it again, so all later tests failed.
-_IN_A_NEW_PROCESS = ("test_iree_devices.py",)
-
-
 def pytest_collection_modifyitems(items):
-    longest_first(items, (*_IN_A_NEW_PROCESS, *_LONGEST))
+    longest_first(items, _LONGEST)

@@ -250,10 +250,7 @@ def test_equal_state_has_memory_of_its_own(tmp_path):
     assert run.state["first"].tolist() == [0, 5, 5, 0]
 
 
-def test_state_stays_on_a_device_with_memory_of_its_own(tmp_path, skip_without):
-    found = devices("vulkan")
-    if found.default is None:
-        skip_without("vulkan", f"no Vulkan: {found.problem}")
+def test_state_stays_on_a_device_with_memory_of_its_own(tmp_path, vulkan):
     model, eager = Counter(), Counter()
     x = torch.tensor([1.0, 10.0, 100.0])
     package(unmess.capture(model.add, (x,)), tmp_path / "add", on="iree-vulkan")

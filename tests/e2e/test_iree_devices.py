@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import unmess
+from pipelines.iree import backend, open_devices
 from pipelines.iree.devices import devices
 from pipelines.iree.targets import driver
 
@@ -11,13 +12,12 @@ RUNNERS = ("iree-vulkan", "iree-cuda", "iree-hip")
 
 
 @pytest.fixture(params=RUNNERS)
-def runner(request, skip_without):
+def runner(request):
+    if request.param == "iree-vulkan":
+        request.getfixturevalue("vulkan")
     answer = devices(driver(request.param))
     if answer.default is None:
-        reason = f"{request.param}: {answer.problem}"
-        if request.param == "iree-vulkan":
-            skip_without("vulkan", reason)
-        pytest.skip(reason)
+        pytest.skip(f"{request.param}: {answer.problem}")
     return request.param
 
 
@@ -44,6 +44,24 @@ def test_a_transformer(runner):
     report = unmess.check(unmess.capture("hf:bert"), runner, calls=1)
     assert report.ok, report.error
     assert report.max_abs_error < 1e-4
+
+
+def test_a_device_that_is_lost_during_the_load_is_opened_again(runner, monkeypatch):
+    used = []
+
+    class LostOnce(backend.Program):
+        def __init__(self, artifact):
+            super().__init__(artifact)
+            used.append(self._transfer._device)
+            if len(used) == 1:
+                raise RuntimeError("DATA_LOSS; [vkWaitSemaphores] VK_ERROR_DEVICE_LOST")
+
+    monkeypatch.setattr(backend, "Program", LostOnce)
+    monkeypatch.setattr(open_devices, "_lost", [])  # this device works, and must be closed
+    x = torch.ones(3)
+    run = unmess.load(unmess.capture(lambda x: x * 2, (x,)), on=runner)
+    assert torch.equal(run(x), x * 2)
+    assert len(used) == 2 and used[0] is not used[1]
 
 
 def test_dtypes_are_kept(runner):

@@ -27,7 +27,7 @@ class Device:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("DATA_LOSS; [vkWaitSemaphores] VK_ERROR_DEVICE_LOST", "start a new process"),
+        ("DATA_LOSS; [vkWaitSemaphores] VK_ERROR_DEVICE_LOST", "load the program again"),
         ("RESOURCE_EXHAUSTED; out of memory", "ran out of memory"),
         ("INTERNAL; something else", "unmess doctor"),
     ],
