@@ -105,7 +105,8 @@ class IreeBackend:
                     raise
                 # Mesa's lavapipe loses its device in about one of twenty loads of BERT.
                 replace_device(driver)
-                return Program(artifact)
+                note = Note("device", "the driver lost the device during the load: loaded again")
+                return Program(artifact, notes=(note,))
         except PROBLEMS as problem:
             if is_of_device(problem):
                 raise device_error(problem, driver, "loading the program", "load") from problem
@@ -155,17 +156,20 @@ def backend(name: str) -> IreeBackend:
 class Program(dict[str, "_Function"]):
     """The entry functions of a VM module on a device, by name."""
 
-    def __init__(self, artifact: Artifact, trace: Trace | None = None):
+    def __init__(
+        self, artifact: Artifact, trace: Trace | None = None, notes: tuple[Note, ...] = ()
+    ):
         """Loads an artifact.
 
         Args:
             trace: called with the tensors that the program traces.
+            notes: what to report about the load.
         """
         instance = rt.VmInstance()
         device = open_device(artifact.target.device)
         self._transfer = Transfer(device, artifact.target.device)
         self._borrowed: Mapping[str, torch.Tensor] = {}
-        self._notes: tuple[Note, ...] = ()
+        self._notes = notes
         modules = [rt.create_hal_module(instance, device, debug_sink=_sink(trace, self._transfer))]
         compiled, weights = artifact.compiled, artifact.weights
         if weights:
@@ -174,7 +178,8 @@ class Program(dict[str, "_Function"]):
                 if compiled.packs
                 else parameters(weights, shared_memory=self._transfer.shares_memory)
             )
-            self._borrowed, self._notes = self._parameters.borrowed, self._parameters.notes
+            self._borrowed = self._parameters.borrowed
+            self._notes = (*notes, *self._parameters.notes)
             modules.append(rt.create_io_parameters_module(instance, self._parameters.provider))
         module = rt.VmModule.copy_buffer(instance, compiled.code)
         context, lock = rt.VmContext(instance, [*modules, module]), threading.Lock()

@@ -50,8 +50,8 @@ def test_a_device_that_is_lost_during_the_load_is_opened_again(runner, monkeypat
     used = []
 
     class LostOnce(backend.Program):
-        def __init__(self, artifact):
-            super().__init__(artifact)
+        def __init__(self, artifact, notes=()):
+            super().__init__(artifact, notes=notes)
             used.append(self._transfer._device)
             if len(used) == 1:
                 raise RuntimeError("DATA_LOSS; [vkWaitSemaphores] VK_ERROR_DEVICE_LOST")
@@ -62,6 +62,7 @@ def test_a_device_that_is_lost_during_the_load_is_opened_again(runner, monkeypat
     run = unmess.load(unmess.capture(lambda x: x * 2, (x,)), on=runner)
     assert torch.equal(run(x), x * 2)
     assert len(used) == 2 and used[0] is not used[1]
+    assert "device" in [note.kind for note in run.notes]
 
 
 def test_dtypes_are_kept(runner):

@@ -12,36 +12,20 @@ The operators of detection models (`nms`, `roi_align`, `deform_conv2d`) get CPU 
 error "Couldn't load custom C++ ops".
 """
 
-import sys
-from importlib.machinery import PathFinder
+from unmess.import_hook import ImportHook
 
 # torchvision registers a fake kernel for this operator, which gets no CPU kernel here.
 _QNMS = "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 
 
-# No base class: importing importlib.abc would take ten times as long as the rest.
-class Finder:
-    """An import hook that finds `torchvision` as usual, and defines its operators first."""
+def _execute(torchvision, execute):
+    """Executes torchvision after its operators are defined, and then adds kernels."""
+    defined = define_schemas(torchvision.__spec__.submodule_search_locations or ())
+    execute()
+    if defined:
+        from unmess.environment.torchvision_kernels import register
 
-    @staticmethod
-    def find_spec(fullname, path=None, target=None):
-        """Returns the spec of torchvision, else None; see importlib.abc.MetaPathFinder."""
-        if fullname != "torchvision":
-            return None
-        spec = PathFinder.find_spec(fullname, path, target)
-        if spec is not None and spec.loader is not None:
-            execute = spec.loader.exec_module
-
-            def exec_module(module):
-                defined = define_schemas(spec.submodule_search_locations or ())
-                execute(module)
-                if defined:
-                    from unmess.environment.torchvision_kernels import register
-
-                    register(_library)
-
-            spec.loader.exec_module = exec_module
-        return spec
+        register(_library)
 
 
 # The schemas live as long as this object.
@@ -90,5 +74,5 @@ def _extension_loads(folders) -> bool:
     return False
 
 
-if Finder not in sys.meta_path:
-    sys.meta_path.insert(0, Finder)
+HOOK = ImportHook(("torchvision",), _execute)
+HOOK.install()

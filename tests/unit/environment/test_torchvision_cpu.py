@@ -40,8 +40,8 @@ def test_an_isolated_process_elsewhere(tmp_path):
 
 def test_without_the_hook_it_fails(run_with_torch):
     """If this test fails, the hook is no longer needed."""
-    remove = "import sys; from unmess.environment.torchvision_cpu import Finder\n"
-    done = run_with_torch(remove + "sys.meta_path.remove(Finder)\nimport torchvision")
+    remove = "import sys; from unmess.environment.torchvision_cpu import HOOK\n"
+    done = run_with_torch(remove + "sys.meta_path.remove(HOOK)\nimport torchvision")
     assert "operator torchvision::nms does not exist" in done.stderr
 
 
@@ -65,7 +65,7 @@ def test_the_start_of_python_imports_no_torch(tmp_path):
     """The hook is installed, and imports none of these modules."""
     code = """
 import sys
-assert any(getattr(f, "__name__", "") == "Finder" for f in sys.meta_path)
+assert any(type(f).__name__ == "ImportHook" for f in sys.meta_path)
 loaded = [name for name in ("torch", "torchvision", "numpy", "tempfile") if name in sys.modules]
 print(loaded)
 """
@@ -101,7 +101,7 @@ def test_no_schemas_are_defined_on_a_torch_for_gpus(monkeypatch):
 
 
 def test_only_torchvision_is_found():
-    assert torchvision_cpu.Finder.find_spec("torchvision.ops") is None
-    assert torchvision_cpu.Finder.find_spec("torch") is None
-    assert torchvision_cpu.Finder.find_spec("torchvision", ["/nowhere"]) is None
-    assert torchvision_cpu.Finder.find_spec("torchvision").name == "torchvision"
+    assert torchvision_cpu.HOOK.find_spec("torchvision.ops") is None
+    assert torchvision_cpu.HOOK.find_spec("torch") is None
+    assert torchvision_cpu.HOOK.find_spec("torchvision", ["/nowhere"]) is None
+    assert torchvision_cpu.HOOK.find_spec("torchvision").name == "torchvision"
