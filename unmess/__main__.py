@@ -8,10 +8,8 @@ from collections.abc import Sequence
 
 import click
 
-from unmess.cli.streams import BROKEN_PIPE, Unwritable, drop, open_closed_streams
-
-# The exit status that shells report for a process ended by SIGINT.
-_INTERRUPTED = 130
+from unmess.cli.exit_status import BROKEN_PIPE, INTERRUPTED
+from unmess.cli.streams import Unwritable, drop, open_closed_streams
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             drop(sys.stderr)
         return problem.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return _INTERRUPTED
+        return INTERRUPTED
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from unmess.cli import cli
-from unmess.cli.session import INTERRUPTED
+from unmess.cli.exit_status import INTERRUPTED
 from unmess.conformance import running
 from unmess.conformance.causes import causes_of
 from unmess.conformance.levels import LEVELS, case_names, cases_of

@@ -9,7 +9,8 @@ import click
 from pipelines.backends.table import DEFAULT_RUNNERS, check_runner
 from unmess.cli import arguments
 from unmess.cli.arguments import CaptureOptions
-from unmess.cli.session import INTERRUPTED, Session, command
+from unmess.cli.exit_status import INTERRUPTED
+from unmess.cli.session import Session, command
 from unmess.cli.streams import say, show_error
 from unmess.core.errors.error import Error
 from unmess.core.errors.stages import OUTPUT_DIALECTS

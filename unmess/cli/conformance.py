@@ -11,7 +11,8 @@ import click
 
 from pipelines.backends.table import HELP, check_runner
 from unmess.cli import arguments
-from unmess.cli.session import INTERRUPTED, Session, command
+from unmess.cli.exit_status import INTERRUPTED
+from unmess.cli.session import Session, command
 from unmess.cli.streams import say
 from unmess.core.errors.error import Error
 from unmess.core.files.writing import write_text, writing_to

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unmess.cli import arguments
-from unmess.cli.session import INTERRUPTED, Session, command
+from unmess.cli.exit_status import INTERRUPTED
+from unmess.cli.session import Session, command
 from unmess.cli.streams import say
 from unmess.core.errors.error import STAGE_FAILED
 from unmess.core.options.names import check_name

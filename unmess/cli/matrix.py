@@ -10,7 +10,8 @@ import click
 
 from pipelines.backends.table import DEFAULT_RUNNERS, check_runner
 from unmess.cli import arguments
-from unmess.cli.session import INTERRUPTED, Session, command
+from unmess.cli.exit_status import INTERRUPTED
+from unmess.cli.session import Session, command
 from unmess.cli.streams import say
 from unmess.core.errors.stages import OUTPUT_DIALECTS
 from unmess.core.processes.threads import processors

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from unmess.cli.streams import BROKEN_PIPE, Unwritable, reserved_stdout, say, show_error
+from unmess.cli.exit_status import BROKEN_PIPE, INTERRUPTED
+from unmess.cli.streams import Unwritable, reserved_stdout, say, show_error
 from unmess.core.errors.error import STAGE_FAILED, Error
 from unmess.core.errors.failure import DEBUG_HINT, as_error, full_cause
 from unmess.core.processes import crash_log
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
     from unmess.core.program.note import Note
 
-# The exit status that shells report for a process ended by SIGINT.
-INTERRUPTED = 130
 # Width of tables outside a terminal: wide enough that cells are not folded.
 _WIDE = 240
 

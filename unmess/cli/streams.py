@@ -13,9 +13,6 @@ import click
 
 from unmess.core.errors.error import Error
 
-# The exit status that shells report for a process ended by SIGPIPE.
-BROKEN_PIPE = 141
-
 
 def say(text: str) -> None:
     """Prints a message on stderr. Ignores write errors: the exit status is enough."""

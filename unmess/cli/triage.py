@@ -11,7 +11,8 @@ import click
 from pipelines.backends.table import check_runner
 from unmess.cli import arguments
 from unmess.cli.arguments import CaptureOptions
-from unmess.cli.session import INTERRUPTED, Session, command
+from unmess.cli.exit_status import INTERRUPTED
+from unmess.cli.session import Session, command
 from unmess.core.errors.stages import OUTPUT_DIALECTS
 from unmess.core.files.writing import writing_to
 from unmess.core.options.names import check_name
