@@ -11,10 +11,10 @@ from pipelines.indices.loops import counted_by, enclosing_generic, loop_sizes
 from pipelines.indices.ranges import Ranges
 from pipelines.indices.scatter import limits
 from pipelines.indices.slices import slice_axes
-from pipelines.indices.values import Size, compare, constant, number, origin, size_of
+from pipelines.indices.values import Size, compare, number, origin, size_of
 from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.modules import find_operations
-from pipelines.ir.values import producer
+from pipelines.ir.values import constant_integer, producer
 
 # Accesses to single elements, and the position of their first index among the operands.
 FIRST_INDEX = {"memref.load": 1, "memref.store": 2, "tensor.extract": 1, "tensor.insert": 2}
@@ -100,7 +100,7 @@ def _is_counted(access: ir.Operation, index: ir.Value, size: Size) -> bool:
         steps = loop_sizes(generic, loop)
     elif producer(index) is None and ir.BlockArgument(index).arg_number == 0:
         owner = index.owner.owner.operation
-        first = constant(owner.operands[0]) if owner.name == "scf.for" else None
+        first = constant_integer(owner.operands[0]) if owner.name == "scf.for" else None
         if first is None or first < 0:
             return False
         steps = [origin(owner.operands[1])]

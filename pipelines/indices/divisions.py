@@ -6,9 +6,10 @@ from torch_mlir import ir
 
 from pipelines.indices.bodies import Body, check_body
 from pipelines.indices.loops import enclosing_generic
-from pipelines.indices.values import compare, constant, number
+from pipelines.indices.values import compare, number
 from pipelines.ir.lazy_dialects import arith, cf
 from pipelines.ir.modules import find_operations
+from pipelines.ir.values import constant_integer
 from pipelines.pipeline import Step
 
 _SIGNED = ("arith.divsi", "arith.floordivsi", "arith.ceildivsi", "arith.remsi")
@@ -44,7 +45,7 @@ def check_divisions(module: ir.Module, *, unchecked: bool = False) -> None:
 def _may_fail(operation: ir.Operation) -> bool:
     divisor = operation.operands[1]
     # Divisions of type index compute sizes and need no check.
-    return isinstance(divisor.type, ir.IntegerType) and constant(divisor) in (None, 0, -1)
+    return isinstance(divisor.type, ir.IntegerType) and constant_integer(divisor) in (None, 0, -1)
 
 
 def _make_safe(operation: ir.Operation) -> ir.Value:

@@ -14,11 +14,11 @@ from torch_mlir.passmanager import PassManager
 
 from pipelines.indices.loops import counted_by, enclosing_generic, loop_sizes
 from pipelines.indices.refinement import selection
-from pipelines.indices.values import constant, number, size_of
+from pipelines.indices.values import number, size_of
 from pipelines.ir.contraction import indexing_maps
 from pipelines.ir.generics import is_reduction
 from pipelines.ir.lazy_dialects import arith, func
-from pipelines.ir.values import producer, producer_named, terminator
+from pipelines.ir.values import constant_integer, producer, producer_named, terminator
 
 _LARGEST = 2**62
 # Operations whose results have elements of their first operand.
@@ -115,7 +115,7 @@ class Ranges:
             known = [size for size in sizes if isinstance(size, int)]
             return self._below(number(min(known, default=_LARGEST), type))
         if name in ("tensor.dim", "memref.dim"):
-            axis = constant(operation.operands[1])
+            axis = constant_integer(operation.operands[1])
             size = None if axis is None else size_of(operation.operands[0], axis)
             if isinstance(size, int):
                 return number(size, type)
@@ -249,7 +249,7 @@ def _counting_loop(value: ir.Value) -> ir.Operation | None:
     loop = value.owner.owner.operation
     if loop.name != "scf.for" or ir.BlockArgument(value).arg_number != 0:
         return None
-    first = constant(loop.operands[0])
+    first = constant_integer(loop.operands[0])
     return loop if first is not None and first >= 0 else None
 
 

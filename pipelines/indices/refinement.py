@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.indices.values import constant, number
+from pipelines.indices.values import number
 from pipelines.ir.lazy_dialects import arith
-from pipelines.ir.values import producer_named
+from pipelines.ir.values import constant_integer, producer_named
 
 # Predicates of `arith.cmpi`.
 _INVERSE = {
@@ -66,7 +66,7 @@ def _refined(value: ir.Value, predicate: str, left: ir.Value, right: ir.Value) -
 
 def _limited(value: ir.Value, predicate: str, left: ir.Value, right: ir.Value) -> ir.Value:
     """Returns `value`, limited by the comparison if it is one of the two sides."""
-    if constant(value) is not None:
+    if constant_integer(value) is not None:
         return value
     if value == left:
         return _bounded(left, predicate, right)

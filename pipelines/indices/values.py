@@ -7,7 +7,7 @@ import functools
 from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith, memref, tensor
-from pipelines.ir.values import producer, producer_named
+from pipelines.ir.values import constant_integer, producer, producer_named
 
 # The size of an axis: a number, a value of type index, or the axis of a tensor or buffer.
 Size = int | ir.Value | tuple[ir.Value, int]
@@ -18,15 +18,6 @@ _DYNAMIC = ir.ShapedType.get_dynamic_size()
 def number(value: int, type: ir.Type) -> ir.Value:
     """Creates a constant."""
     return arith.ConstantOp(type, ir.IntegerAttr.get(type, value)).result
-
-
-def constant(value: ir.Value) -> int | None:
-    """Returns the integer of a constant; None for other values."""
-    operation = producer_named(value, "arith.constant")
-    if operation is None:
-        return None
-    attribute = operation.attributes["value"]
-    return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else None
 
 
 def compare(predicate: arith.CmpIPredicate, left: ir.Value, right: ir.Value) -> ir.Value:
@@ -91,13 +82,13 @@ def size_of(value: ir.Value, axis: int) -> Size:
 
 def origin(value: ir.Value) -> Size:
     """Returns the size that a value of type index is, or the value itself."""
-    known = constant(value)
+    known = constant_integer(value)
     if known is not None:
         return known
     operation = producer_named(value, "memref.dim", "tensor.dim")
     if operation is not None:
         owner, axis = operation.operands
-        axis = constant(axis)
+        axis = constant_integer(axis)
         if axis is not None and is_shaped(owner):
             return size_of(owner, axis)
     return value

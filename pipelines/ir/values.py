@@ -17,6 +17,13 @@ def producer_named(value: ir.Value, *names: str) -> ir.Operation | None:
     return operation if operation is not None and operation.name in names else None
 
 
+def constant_integer(value: ir.Value) -> int | None:
+    """Returns the integer of an `arith.constant`; None for floats, booleans and other values."""
+    constant = producer_named(value, "arith.constant")
+    attribute = None if constant is None else constant.attributes["value"]
+    return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
+
+
 def block_of(value: ir.Value) -> ir.Block:
     """Returns the block that a value is an argument of, or that contains its producer."""
     operation = producer(value)

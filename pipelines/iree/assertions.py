@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from torch_mlir import ir
 
-from pipelines.indices.values import compare, constant, number
+from pipelines.indices.values import compare, number
 from pipelines.ir.generics import generic
 from pipelines.ir.lazy_dialects import arith, cf, tensor
 from pipelines.ir.modules import find_operations
 from pipelines.ir.tensor_ops import empty
-from pipelines.ir.values import producer_named, terminator
+from pipelines.ir.values import constant_integer, producer_named, terminator
 from pipelines.pipeline import Step
 from unmess.core.errors.check import Check
 from unmess.core.errors.user_source import enclosing_line
@@ -62,7 +62,7 @@ def _flag(assertion: ir.Operation) -> ir.Value | None:
     if ir.IntegerAttr(comparison.attributes["predicate"]).value != arith.CmpIPredicate.eq:
         return None
     element = producer_named(comparison.operands[0], "tensor.extract")
-    if constant(comparison.operands[1]) != 0 or element is None:
+    if constant_integer(comparison.operands[1]) != 0 or element is None:
         return None
     flag = element.operands[0]
     return flag if str(flag.type) == "tensor<i32>" else None

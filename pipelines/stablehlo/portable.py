@@ -9,7 +9,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import build_op, find_operations, replace_operations
-from pipelines.ir.values import producer, producer_named
+from pipelines.ir.values import constant_integer, producer, producer_named
 from pipelines.pipeline import Pipeline, Step
 from unmess.core.errors.error import Error
 from unmess.core.errors.user_source import location_line
@@ -138,10 +138,8 @@ def _scalar(value: ir.Value) -> ir.Value | None:
 
 def _dimension(operation: ir.Operation, kind: ir.RankedTensorType) -> ir.Value | None:
     tensor, axis = operation.operands
-    constant = producer_named(axis, "arith.constant")
-    if constant is None:
-        return None
-    return _size(tensor, ir.IntegerAttr(constant.attributes["value"]).value, kind)
+    known = constant_integer(axis)
+    return None if known is None else _size(tensor, known, kind)
 
 
 def _number_of_elements(shape: ir.Value, kind: ir.RankedTensorType) -> ir.Value | None:

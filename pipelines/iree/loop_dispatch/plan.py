@@ -13,8 +13,8 @@ from pipelines.ir.bodies import Body
 from pipelines.ir.loops import sliced_axes
 from pipelines.ir.scalars import Index, is_elementwise
 from pipelines.ir.tensor_ops import is_of_zeros
-from pipelines.ir.values import block_of, producer, producer_named, terminator
-from pipelines.iree.loop_dispatch.ranges import Ranges, constant, ranges_of
+from pipelines.ir.values import block_of, constant_integer, producer, producer_named, terminator
+from pipelines.iree.loop_dispatch.ranges import Ranges, ranges_of
 
 # The operations of a step, besides one matrix product and elementwise operations.
 _SIMPLE = (
@@ -63,7 +63,7 @@ def plan_for(loop: ir.Operation) -> Plan | None:
     """Returns the plan for a loop, or None if it does not fit into one dispatch."""
     if loop.name != "scf.for" or loop.parent.name != "func.func":
         return None
-    if constant(loop.operands[0]) != 0 or constant(loop.operands[2]) != 1:
+    if constant_integer(loop.operands[0]) != 0 or constant_integer(loop.operands[2]) != 1:
         return None
     if not all(_is_float_tensor(result.type) for result in loop.results):
         return None
@@ -131,7 +131,7 @@ def _fills(insertion: ir.Operation, init: ir.Value, end: ir.Value) -> bool:
             begin = producer(begin.operands[len(begin.operands) - 1])
         is_whole = begin is not None and begin.name == "tensor.empty" and begin.operands[0] == end
     else:
-        is_whole = rows == constant(end)
+        is_whole = rows == constant_integer(end)
     return (
         is_whole
         and bool(list(insertion.operands)[2:])

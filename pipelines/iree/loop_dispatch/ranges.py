@@ -8,7 +8,7 @@ from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith, cf
 from pipelines.ir.loops import index, size
-from pipelines.ir.values import producer, producer_named
+from pipelines.ir.values import constant_integer, producer, producer_named
 
 
 @dataclass
@@ -91,9 +91,9 @@ def _limits(condition: ir.Value, number: ir.Value) -> tuple[list[ir.Value], list
     kind = ir.IntegerAttr(operation.attributes["predicate"]).value
     if left == number and kind == arith.CmpIPredicate.ult:
         return [right], []
-    if left == number and kind == arith.CmpIPredicate.sge and constant(right) == 0:
+    if left == number and kind == arith.CmpIPredicate.sge and constant_integer(right) == 0:
         return [], []
-    is_least = kind == arith.CmpIPredicate.uge and constant(right) == 1
+    is_least = kind == arith.CmpIPredicate.uge and constant_integer(right) == 1
     return [], [left if is_least else condition]
 
 
@@ -111,7 +111,7 @@ def _before(value: ir.Value, block: ir.Block, loop: ir.Operation) -> ir.Value | 
         return loop.operands[2 + position] if position else None
     if operation.block != block:
         return value
-    if operation.name == "tensor.dim" and constant(operation.operands[1]) == 0:
+    if operation.name == "tensor.dim" and constant_integer(operation.operands[1]) == 0:
         return _before(operation.operands[0], block, loop)
     return None
 
@@ -132,11 +132,5 @@ def _is_row(operation: ir.Operation) -> bool:
 
 def is_long_enough(tensor: ir.Value, end: ir.Value) -> bool:
     """Returns whether a tensor has a row for each number below `end`."""
-    kind, rows = ir.RankedTensorType(tensor.type), constant(end)
+    kind, rows = ir.RankedTensorType(tensor.type), constant_integer(end)
     return not kind.is_dynamic_dim(0) and rows is not None and kind.shape[0] >= rows
-
-
-def constant(value: ir.Value) -> int | None:
-    """Returns the value of a constant of type `index`, or None."""
-    operation = producer_named(value, "arith.constant")
-    return None if operation is None else ir.IntegerAttr(operation.attributes["value"]).value

@@ -11,8 +11,8 @@ from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.loops import Size, Slice, index
 from pipelines.ir.modules import build_op, replace_operands
 from pipelines.ir.tensor_ops import empty, reshaped, sliced, zeros
+from pipelines.ir.values import constant_integer
 from pipelines.iree.loop_dispatch.plan import Plan, body_of, bytes_of, unshaped
-from pipelines.iree.loop_dispatch.ranges import constant
 
 # Bytes of the results of a matrix product that are summed in registers, and of the vectors of
 # elementwise operations.
@@ -22,7 +22,7 @@ _MOST_ROWS = 8
 
 def parity(number: ir.Value) -> Size:
     """Returns 1 if a number of steps is odd, else 0: the position of the state after them."""
-    known = constant(number)
+    known = constant_integer(number)
     return arith.RemUIOp(number, index(2)).result if known is None else known % 2
 
 

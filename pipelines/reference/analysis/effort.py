@@ -8,7 +8,7 @@ from torch_mlir import ir
 
 from pipelines.ir.contraction import loop_sizes
 from pipelines.ir.modules import find_operations
-from pipelines.ir.values import producer_named
+from pipelines.ir.values import constant_integer
 
 # Average number of innermost iterations per compiled operation and call up to which optimization
 # takes longer than it saves in a hundred calls. Equal operations are compiled once, and compiled
@@ -57,17 +57,11 @@ def _repetitions(operation: ir.Operation) -> float:
 
 
 def _trips(loop: ir.Operation) -> float:
-    bounds = [known_integer(value) for value in list(loop.operands)[:3]]
+    bounds = [constant_integer(value) for value in list(loop.operands)[:3]]
     if None in bounds:
         return math.inf
     start, end, step = bounds
     return max(-(-(end - start) // step), 0)
-
-
-def known_integer(value: ir.Value) -> int | None:
-    """Returns the integer that a value is by definition, or None."""
-    constant = producer_named(value, "arith.constant")
-    return None if constant is None else ir.IntegerAttr(constant.attributes["value"]).value
 
 
 def calls_by_function(module: ir.Module) -> dict[str, float]:

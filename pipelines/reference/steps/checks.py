@@ -16,10 +16,11 @@ from torch_mlir import ir
 from pipelines.indices.accesses import FIRST_INDEX, SLICES, unproved
 from pipelines.indices.flags import OUT_OF_RANGE
 from pipelines.indices.slices import OUTSIDE, slice_axes
-from pipelines.indices.values import Size, all_of, compare, constant, number, size_of, size_value
+from pipelines.indices.values import Size, all_of, compare, number, size_of, size_value
 from pipelines.ir.contraction import indexing_maps
 from pipelines.ir.lazy_dialects import arith, cf
 from pipelines.ir.modules import find_operations
+from pipelines.ir.values import constant_integer
 
 # Signed divisions, which may trap for a divisor of -1, and whether that divisor negates the result.
 _SIGNED = {
@@ -67,7 +68,7 @@ def _check_division(operation: ir.Operation) -> None:
     The lowest integer divided by -1 overflows. The replacement wraps around, as eager does.
     """
     dividend, divisor = operation.operands
-    if constant(divisor) not in (None, 0, -1):
+    if constant_integer(divisor) not in (None, 0, -1):
         return
     zero, one = number(0, divisor.type), number(1, divisor.type)
     _require(compare(arith.CmpIPredicate.ne, divisor, zero), "ZeroDivisionError")

@@ -13,7 +13,7 @@ from torch_mlir import ir
 from pipelines.ir.contraction import find_contraction, indexing_maps, loop_sizes
 from pipelines.ir.lazy_dialects import arith, memref, scf
 from pipelines.ir.modules import find_operations
-from pipelines.reference.analysis.effort import known_integer
+from pipelines.ir.values import constant_integer
 from pipelines.reference.schedules.places import sum_of_dimensions
 from pipelines.reference.steps.rows import ROWS
 
@@ -49,7 +49,7 @@ def _may_be_split(operation: ir.Operation) -> bool:
 
 
 def _split_rows(loop: ir.Operation, threads: int) -> None:
-    first, last, step = (known_integer(value) for value in loop.operands)
+    first, last, step = (constant_integer(value) for value in loop.operands)
     if (first, step) != (0, 1) or last is None:
         return
     parts = _parts(last, threads)
