@@ -9,6 +9,7 @@ from pipelines.integers.linalg import integers_to_linalg
 from pipelines.integers.stablehlo import integers_to_stablehlo
 from pipelines.integers.tosa import integers_to_tosa
 from pipelines.linalg_form.branches import TENSOR_BRANCHES
+from pipelines.output_dialects.booleans import rewrite_booleans
 from pipelines.output_dialects.control_flow import (
     control_flow_to_stablehlo,
     control_flow_to_tosa,
@@ -25,7 +26,7 @@ from pipelines.output_dialects.narrow_casts import convert_in_two_steps
 from pipelines.output_dialects.narrow_sums import narrow_sums
 from pipelines.output_dialects.narrowed_constants import fold_narrowed_constants
 from pipelines.output_dialects.nearest import rewrite_nearest
-from pipelines.output_dialects.operators import replace_boolean_sums, rewrite_for_stablehlo
+from pipelines.output_dialects.operators import rewrite_for_stablehlo
 from pipelines.output_dialects.slice_scatters import limit_ranges
 from pipelines.output_dialects.sorts import sort_all, sort_dynamic_sizes
 from pipelines.output_dialects.stablehlo_sizes import (
@@ -256,10 +257,10 @@ CUMULATIVE = Step(
     "terms; torch-mlir lowers them to linalg only",
     rewrite_cumulative,
 )
-BOOLEAN_SUMS = Step(
-    "boolean-sum-to-or",
-    "replace sums of booleans, which torch-mlir lowers incorrectly",
-    replace_boolean_sums,
+BOOLEANS = Step(
+    "boolean-operators",
+    "replace sums and orders of booleans, which torch-mlir lowers incorrectly or not at all",
+    rewrite_booleans,
 )
 RANDOM = Step(
     "tosa-random",
@@ -299,6 +300,7 @@ TOSA = Pipeline(
     tool="torch-mlir-opt",
     hint=_OTHER_DIALECT.format("TOSA"),
     steps=(
+        BOOLEANS,
         TOSA_INTEGERS,
         Step(
             "tosa-note-strict-sizes",
@@ -308,7 +310,6 @@ TOSA = Pipeline(
         ),
         RANDOM,
         VALUE_CHECKS,
-        BOOLEAN_SUMS,
         SLICE_SCATTERS,
         NEAREST,
         CUMULATIVE,
@@ -403,7 +404,7 @@ STABLEHLO = Pipeline(
             note_strict_sizes,
         ),
         VALUE_CHECKS,
-        BOOLEAN_SUMS,
+        BOOLEANS,
         SLICE_SCATTERS,
         NEAREST,
         CUMULATIVE,

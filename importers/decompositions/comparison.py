@@ -65,11 +65,15 @@ def isclose(
 
     NaN is close to nothing, or with `equal_nan` to NaN only.
     """
-    if x.dtype == torch.bool:  # Eager compares booleans as floats, too.
-        x, y = x.to(torch.float32), y.to(torch.float32)
+    close = torch.eq(x, y)
+    if not (x.is_floating_point() or x.is_complex()):
+        if not rtol and not atol:
+            return close
+        # As in eager: the difference of integers could overflow.
+        x, y = x.to(torch.get_default_dtype()), y.to(torch.get_default_dtype())
     gap, allowed = (x - y).abs(), (y * rtol).abs() + atol
     near = torch.logical_and(torch.lt(gap, torch.inf), torch.le(gap, allowed))
-    close = torch.logical_or(torch.eq(x, y), near)
+    close = torch.logical_or(close, near)
     if equal_nan and x.is_floating_point():
         close = torch.logical_or(close, torch.logical_and(torch.isnan(x), torch.isnan(y)))
     return close

@@ -101,7 +101,10 @@ def select(x: ir.Value, axis: int, indices: Sequence[int]) -> ir.Value:
 
 
 # PyTorch's numbers of the dtypes.
-_DTYPES = {"si8": 1, "si16": 2, "si32": 3, "si64": 4, "f16": 5, "f32": 6, "f64": 7, "bf16": 15}
+_DTYPES = {
+    **{"si8": 1, "si16": 2, "si32": 3, "si64": 4, "i1": 11},
+    **{"f16": 5, "f32": 6, "f64": 7, "bf16": 15},
+}
 
 
 def cast(value: ir.Value, element: str) -> ir.Value:

@@ -1,10 +1,4 @@
-"""Rewrites operators that torch-mlir lowers incorrectly.
-
-For TOSA and StableHLO:
-
-- The sum of booleans is `or`. torch-mlir emits `xor`, or an addition that TOSA does not have.
-
-For StableHLO:
+"""Rewrites operators that torch-mlir lowers to StableHLO incorrectly, or not at all.
 
 - With `ceil_mode`, the last window of a max pooling may start inside the input and end after its
   padding. torch-mlir pads both ends for it, which moves every window.
@@ -45,11 +39,6 @@ from unmess.core.errors.user_source import location_line
 _SHIFTS = ("torch.aten.bitwise_left_shift.Tensor", "torch.aten.bitwise_right_shift.Tensor")
 
 
-def replace_boolean_sums(module: ir.Module) -> None:
-    """Rewrites sums of booleans in a module at `torch`."""
-    rewrite(module, {"torch.aten.add.Tensor": _sum_of_booleans})
-
-
 def rewrite_for_stablehlo(module: ir.Module) -> None:
     """Rewrites a module at `torch` in place, for StableHLO.
 
@@ -69,7 +58,7 @@ def rewrite_for_stablehlo(module: ir.Module) -> None:
             "torch.aten.flatten.using_ints": _flatten,
             "torch.aten.unflatten.int": _unflatten,
             "torch.aten.unfold": _unfold,
-            "torch.aten.diagonal": _diagonal,
+            "torch.aten.diagonal": diagonal,
             "torch.aten.__rshift__.Scalar": shift_by_number,
             "torch.aten.__lshift__.Scalar": shift_by_number,
             **dict.fromkeys(_SHIFTS, _shift_of_same_shapes),
@@ -135,14 +124,6 @@ def _broadcast(x: ir.Value, other: ir.Value, result: ir.Type) -> ir.Value:
     return build_op("torch.aten.add.Tensor", kind, x, zeros, one)
 
 
-def _sum_of_booleans(operation: ir.Operation) -> ir.Value | None:
-    x, y, _ = operation.operands
-    kind = operation.results[0].type
-    if not all(element_of(value.type) == "i1" for value in (x, y, operation.results[0])):
-        return None
-    return build_op("torch.aten.logical_or", kind, x, y)
-
-
 def _power(operation: ir.Operation) -> ir.Value | None:
     x, exponent = operation.operands
     kind = operation.results[0].type
@@ -206,7 +187,7 @@ def _unfold(operation: ir.Operation) -> ir.Value | None:
     return permute(windows, order)
 
 
-def _diagonal(operation: ir.Operation) -> ir.Value | None:
+def diagonal(operation: ir.Operation) -> ir.Value | None:
     """Returns a diagonal of two axes of static size; its elements are the last axis."""
     x, *numbers = operation.operands
     sizes, result = sizes_of(x.type), operation.results[0].type

@@ -1,7 +1,9 @@
 """Rewrites operators that torch-mlir does not lower to TOSA, or whose lowering loses special values
 or digits.
 
-- `relu` is limited to the largest finite number, so that infinity becomes finite.
+- `relu` is limited to the largest finite number, so that infinity becomes finite. Of integers, it
+  has no lowering, and becomes a maximum.
+- The minimum of integers is computed from their negatives, of which i64 has no lowering to linalg.
 - `sqrt` is a power with exponent 0.5, which is infinite for -inf; eager returns NaN.
 - `fmod` and `remainder` are inexact, and NaN for an infinite divisor (`tosa_remainders.py`).
 - `expm1`, `log1p` and `tan` lose digits; `sinh`, `cosh`, `atanh`, `asin` and `acos` have no
@@ -12,6 +14,8 @@ or digits.
 - Scalars are rounded to f32, also if the tensor is f64 (`tosa_f64.py`).
 - `empty` has no lowering. It becomes zeros.
 - Shifts by a number have no lowering. They become shifts by a tensor (`operators.py`).
+- `diagonal` is a product with zeros and ones, which is NaN for infinity and NaN. Constant indices
+  select its elements (`operators.py`).
 - TOSA has no tensors without elements. They are removed from `cat`.
 """
 
@@ -36,7 +40,7 @@ from pipelines.ir.torch_operations import (
 )
 from pipelines.ir.values import producer_named
 from pipelines.output_dialects.dynamic_pools import refuse_for_tosa
-from pipelines.output_dialects.operators import shift_by_number
+from pipelines.output_dialects.operators import diagonal, shift_by_number
 from pipelines.output_dialects.tosa_f64 import keep_f64_scalars
 from pipelines.output_dialects.tosa_functions import (
     acos,
@@ -69,6 +73,7 @@ def rewrite_for_tosa(module: ir.Module) -> None:
         {
             "torch.aten.mul.Scalar": _product_with_zero,
             "torch.aten.relu": _relu,
+            "torch.aten.min.dim": _minimum_of_integers,
             "torch.aten.sqrt": _sqrt,
             "torch.aten.pow.Tensor_Scalar": _power,
             "torch.aten.to.dtype": _conversion_through_f32,
@@ -78,6 +83,7 @@ def rewrite_for_tosa(module: ir.Module) -> None:
             **{f"torch.aten.{each.__name__}": each for each in (sinh, cosh, atanh, asin, acos)},
             _EMPTY: _zeros,
             "torch.aten.cat": _without_empty_parts,
+            "torch.aten.diagonal": diagonal,
             "torch.aten.__rshift__.Scalar": shift_by_number,
             "torch.aten.__lshift__.Scalar": shift_by_number,
             **{f"torch.aten.fmod.{variant}": exact_fmod for variant in _VARIANTS},
@@ -92,7 +98,8 @@ def rewrite_for_tosa(module: ir.Module) -> None:
 def _relu(operation: ir.Operation) -> ir.Value | None:
     (x,) = operation.operands
     if not is_float(x.type):
-        return None
+        zero = literal(0, element_of(x.type))
+        return build_op("torch.aten.maximum", x.type, x, zero)
     number = ir.Type.parse(element_of(x.type))
     bounds = {
         "min_val": ir.FloatAttr.get(number, 0.0),
@@ -100,6 +107,17 @@ def _relu(operation: ir.Operation) -> ir.Value | None:
     }
     tensor = to_builtin(x)
     return from_builtin(build_op("tosa.clamp", tensor.type, tensor, **bounds), x.type)
+
+
+def _minimum_of_integers(operation: ir.Operation) -> list[ir.Value] | None:
+    """Computes a minimum and its index from the maximum of all bits inverted."""
+    x, *others = operation.operands
+    if is_float(x.type):
+        return None
+    kinds = [result.type for result in operation.results]
+    operands = [build_op("torch.aten.bitwise_not", x.type, x), *others]
+    number, place = ir.Operation.create("torch.aten.max.dim", kinds, operands).results
+    return [build_op("torch.aten.bitwise_not", kinds[0], number), place]
 
 
 def _sqrt(operation: ir.Operation) -> None:

@@ -120,6 +120,57 @@ class Selections(torch.nn.Module):
         )
 
 
+class Booleans(torch.nn.Module):
+    """The orders of booleans."""
+
+    def forward(self, x, y):
+        return (
+            *(torch.maximum(x, y), torch.minimum(x, y), torch.fmax(x, y)),
+            *(x > y, x >= y, x < y, x <= y, x > 0, x <= 0, x.sign()),
+            *(x.amax(1), x.amin(0), x.max(), x.min(), x.max(1, keepdim=True), x.min(0)),
+        )
+
+
+@functools.cache
+def booleans():
+    x = torch.tensor([[True, False, True, True], [False, False, False, True]])
+    return unmess.capture(Booleans(), (x, x.flip(0, 1)))
+
+
+def test_orders_of_booleans(dialect, runner):
+    assert assert_matches(booleans(), dialect, runner).max_abs_error == 0
+
+
+class IntegerExtremes(torch.nn.Module):
+    def forward(self, x):
+        return x.min(1), x.argmin(0), x.amin(), x.max(1), torch.relu(x), torch.relu(x.byte())
+
+
+@functools.cache
+def integer_extremes(dtype):
+    limits = torch.iinfo(dtype)
+    x = torch.tensor([[limits.max, limits.min, 1, limits.min], [limits.max, 3, 1, 1]], dtype=dtype)
+    return unmess.capture(IntegerExtremes(), (x,))
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int8], ids=["i64", "i8"])
+def test_extremes_of_integers(dtype, dialect, runner):
+    assert assert_matches(integer_extremes(dtype), dialect, runner).max_abs_error == 0
+
+
+@functools.cache
+def diagonals_beside_infinities():
+    def function(x):
+        return x.diagonal(), x.trace(), x.diagonal(1), torch.einsum("ii->i", x)
+
+    x = torch.tensor([[1, math.nan, 2], [math.inf, 3, -0.0], [-math.inf, 4, 5]])
+    return unmess.capture(function, (x,))
+
+
+def test_diagonals_beside_infinities(dialect, runner):
+    assert_matches(diagonals_beside_infinities(), dialect, runner)
+
+
 @functools.cache
 def selections():
     return unmess.capture(Selections(), (torch.randn(2, 3, 4, 5),))

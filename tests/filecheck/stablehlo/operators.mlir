@@ -1,4 +1,4 @@
-// RUN: unmess-opt --pipeline boolean-sum-to-or --pipeline stablehlo-operators %s | filecheck %s
+// RUN: unmess-opt --pipeline stablehlo-operators %s | filecheck %s
 
 // The last of the windows starts at 6 of 8. One element of padding is added after the last one.
 // CHECK-LABEL: func.func @ceil(
@@ -56,21 +56,6 @@ func.func @shift(%x: !torch.vtensor<[4,1],si32>, %y: !torch.vtensor<[3],si32>) -
 func.func @shift_of_same_shapes(%x: !torch.vtensor<[3],si32>, %y: !torch.vtensor<[3],si32>) -> !torch.vtensor<[3],si32> {
   %r = torch.aten.bitwise_left_shift.Tensor %x, %y : !torch.vtensor<[3],si32>, !torch.vtensor<[3],si32> -> !torch.vtensor<[3],si32>
   return %r : !torch.vtensor<[3],si32>
-}
-
-// CHECK-LABEL: func.func @truths(
-// CHECK:         torch.aten.logical_or
-// CHECK-LABEL: func.func @numbers(
-// CHECK:         torch.aten.add.Tensor
-func.func @truths(%x: !torch.vtensor<[3],i1>, %y: !torch.vtensor<[3],i1>) -> !torch.vtensor<[3],i1> {
-  %1 = torch.constant.int 1
-  %r = torch.aten.add.Tensor %x, %y, %1 : !torch.vtensor<[3],i1>, !torch.vtensor<[3],i1>, !torch.int -> !torch.vtensor<[3],i1>
-  return %r : !torch.vtensor<[3],i1>
-}
-func.func @numbers(%x: !torch.vtensor<[3],f32>, %y: !torch.vtensor<[3],f32>) -> !torch.vtensor<[3],f32> {
-  %1 = torch.constant.int 1
-  %r = torch.aten.add.Tensor %x, %y, %1 : !torch.vtensor<[3],f32>, !torch.vtensor<[3],f32>, !torch.int -> !torch.vtensor<[3],f32>
-  return %r : !torch.vtensor<[3],f32>
 }
 
 // CHECK-LABEL: func.func @root(

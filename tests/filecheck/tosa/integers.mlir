@@ -35,4 +35,4 @@ func.func @others(%x: !torch.vtensor<[3],si8>, %y: !torch.vtensor<[3],ui8>) -> (
 // BYTES-NEXT:    at: net.py:5
 // BYTES-NEXT:    hint: convert them to int32 first
 
-// BOOLEANS:    tosa: aten.maximum of booleans, which TOSA cannot order
+// BOOLEANS:    tosa: aten.sort of booleans, which TOSA cannot order

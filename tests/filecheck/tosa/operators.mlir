@@ -1,9 +1,9 @@
 // RUN: unmess-opt --pipeline tosa-operators %s | filecheck %s
 
-// Infinity stays infinite. Integers need no change.
+// Infinity stays infinite. The relu of integers is a maximum.
 // CHECK-LABEL: func.func @relu(
 // CHECK:         tosa.clamp %{{.*}} {max_val = 0x7F800000 : f32, min_val = 0.000000e+00 : f32}
-// CHECK:         torch.aten.relu %{{.*}} : !torch.vtensor<[4],si32>
+// CHECK:         torch.aten.maximum %arg1, {{.*}} -> !torch.vtensor<[4],si32>
 func.func @relu(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[4],si32>) -> (!torch.vtensor<[4],f32>, !torch.vtensor<[4],si32>) {
   %0 = torch.aten.relu %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
   %1 = torch.aten.relu %y : !torch.vtensor<[4],si32> -> !torch.vtensor<[4],si32>
@@ -118,4 +118,28 @@ func.func @integers(%x: !torch.vtensor<[2,4],si64>, %y: !torch.vtensor<[4],si32>
   %0 = torch.aten.sub.Tensor %x, %y, %three : !torch.vtensor<[2,4],si64>, !torch.vtensor<[4],si32>, !torch.int -> !torch.vtensor<[2,4],si64>
   %1 = torch.aten.add.Tensor %y, %y, %one : !torch.vtensor<[4],si32>, !torch.vtensor<[4],si32>, !torch.int -> !torch.vtensor<[4],si32>
   return %0, %1 : !torch.vtensor<[2,4],si64>, !torch.vtensor<[4],si32>
+}
+
+// The minimum of integers is that of their inverted bits.
+// CHECK-LABEL: func.func @minimum(
+// CHECK:         %[[INVERTED:.*]] = torch.aten.bitwise_not %arg0
+// CHECK:         %[[VALUES:.*]], %[[PLACES:.*]] = torch.aten.max.dim %[[INVERTED]], {{.*}}
+// CHECK:         %[[RESULT:.*]] = torch.aten.bitwise_not %[[VALUES]]
+// CHECK:         return %[[RESULT]], %[[PLACES]]
+func.func @minimum(%x: !torch.vtensor<[2,3],si64>) -> (!torch.vtensor<[2],si64>, !torch.vtensor<[2],si64>) {
+  %dim = torch.constant.int 1
+  %keep = torch.constant.bool false
+  %values, %places = torch.aten.min.dim %x, %dim, %keep : !torch.vtensor<[2,3],si64>, !torch.int, !torch.bool -> !torch.vtensor<[2],si64>, !torch.vtensor<[2],si64>
+  return %values, %places : !torch.vtensor<[2],si64>, !torch.vtensor<[2],si64>
+}
+
+// Elements (0, 1) and (1, 2) are 1 and 5 of the flat matrix.
+// CHECK-LABEL: func.func @diagonal(
+// CHECK:         torch.vtensor.literal(dense<[1, 5]> : tensor<2xsi64>)
+// CHECK:         torch.aten.index_select {{.*}} -> !torch.vtensor<[2],f32>
+func.func @diagonal(%x: !torch.vtensor<[2,3],f32>) -> !torch.vtensor<[2],f32> {
+  %offset = torch.constant.int 1
+  %rows = torch.constant.int 0
+  %0 = torch.aten.diagonal %x, %offset, %rows, %offset : !torch.vtensor<[2,3],f32>, !torch.int, !torch.int, !torch.int -> !torch.vtensor<[2],f32>
+  return %0 : !torch.vtensor<[2],f32>
 }
