@@ -5,7 +5,7 @@ or digits.
   has no lowering, and becomes a maximum.
 - The minimum of integers is computed from their negatives, of which i64 has no lowering to linalg.
 - `sqrt` is a power with exponent 0.5, which is infinite for -inf; eager returns NaN.
-- `fmod` and `remainder` are inexact, and NaN for an infinite divisor (`tosa_remainders.py`).
+- `fmod`, `remainder` and quotients that are rounded to integers are inexact (`tosa_divisions.py`).
 - `expm1`, `log1p` and `tan` lose digits; `sinh`, `cosh`, `atanh`, `asin` and `acos` have no
   lowering (`tosa_functions.py`).
 - Conversions between f16 and bf16 become a cast that has no lowering to linalg.
@@ -41,6 +41,12 @@ from pipelines.ir.torch_operations import (
 from pipelines.ir.values import producer_named
 from pipelines.output_dialects.dynamic_pools import refuse_for_tosa
 from pipelines.output_dialects.operators import diagonal, shift_by_number
+from pipelines.output_dialects.tosa_divisions import (
+    exact_fmod,
+    exact_quotient,
+    exact_remainder,
+    truncated_quotient,
+)
 from pipelines.output_dialects.tosa_f64 import keep_f64_scalars
 from pipelines.output_dialects.tosa_functions import (
     acos,
@@ -53,7 +59,6 @@ from pipelines.output_dialects.tosa_functions import (
     sinh,
 )
 from pipelines.output_dialects.tosa_i64 import keep_i64_sums
-from pipelines.output_dialects.tosa_remainders import exact_fmod, exact_remainder
 
 _VARIANTS = ("Tensor", "Scalar")
 _EMPTY, _LIST = "torch.aten.empty.memory_format", "torch.prim.ListConstruct"
@@ -86,6 +91,8 @@ def rewrite_for_tosa(module: ir.Module) -> None:
             "torch.aten.diagonal": diagonal,
             "torch.aten.__rshift__.Scalar": shift_by_number,
             "torch.aten.__lshift__.Scalar": shift_by_number,
+            **{f"torch.aten.div.{variant}": exact_quotient for variant in _VARIANTS},
+            "torch.aten.div.Tensor_mode": truncated_quotient,
             **{f"torch.aten.fmod.{variant}": exact_fmod for variant in _VARIANTS},
             **{f"torch.aten.remainder.{variant}": exact_remainder for variant in _VARIANTS},
         },

@@ -143,3 +143,20 @@ func.func @diagonal(%x: !torch.vtensor<[2,3],f32>) -> !torch.vtensor<[2],f32> {
   %0 = torch.aten.diagonal %x, %offset, %rows, %offset : !torch.vtensor<[2,3],f32>, !torch.int, !torch.int, !torch.int -> !torch.vtensor<[2],f32>
   return %0 : !torch.vtensor<[2],f32>
 }
+
+// Only a quotient that is rounded to an integer is corrected, by the remainder over the divisor.
+// CHECK-LABEL: func.func @quotients(
+// CHECK:         %[[PLAIN:.*]] = torch.aten.div.Tensor %arg0, %arg1
+// CHECK:         %[[QUOTIENT:.*]] = torch.aten.div.Tensor %arg0, %arg1
+// CHECK:         %[[MORE:.*]] = torch.aten.div.Tensor %{{.*}}, %arg1
+// CHECK:         %[[SUM:.*]] = torch.aten.add.Tensor %[[QUOTIENT]], %[[MORE]], %{{.*}}
+// CHECK:         %[[FINITE:.*]] = torch.aten.where.self %{{.*}}, %[[SUM]], %[[QUOTIENT]]
+// CHECK:         %[[CORRECTED:.*]] = torch.aten.where.self %{{.*}}, %[[QUOTIENT]], %[[FINITE]]
+// CHECK:         %[[FLOOR:.*]] = torch.aten.floor %[[CORRECTED]]
+// CHECK:         return %[[PLAIN]], %[[FLOOR]]
+func.func @quotients(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[4],f32>) -> (!torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>) {
+  %0 = torch.aten.div.Tensor %x, %y : !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  %1 = torch.aten.div.Tensor %x, %y : !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  %2 = torch.aten.floor %1 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  return %0, %2 : !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>
+}
