@@ -102,7 +102,7 @@ def _no_patch_left_behind(request):
 def _no_busy_thread():
     """Fails the last test if a thread still computes after all tests, because nothing stopped it.
 
-    Such a thread takes a core from all later tests, and from the user of what was tested.
+    The thread slows all later tests, and would slow the programs of users.
     """
     yield
     before = _seconds_of_threads()

@@ -18,56 +18,41 @@ _INTEGER = "si32"
 _EXTREMES = ("torch.aten.max", "torch.aten.min", "torch.aten.max.dim", "torch.aten.min.dim")
 
 
+# By operator: the place of the operand that is negated, and how the two are combined.
+_LOGICAL = {
+    "torch.aten.add.Tensor": (None, "or"),
+    "torch.aten.maximum": (None, "or"),
+    "torch.aten.minimum": (None, "and"),
+    "torch.aten.ge.Tensor": (1, "or"),
+    "torch.aten.le.Tensor": (0, "or"),
+    "torch.aten.gt.Tensor": (1, "and"),
+    "torch.aten.lt.Tensor": (0, "and"),
+}
+
+
 def rewrite_booleans(module: ir.Module) -> None:
     """Rewrites operators on booleans in a module at `torch`."""
     rewrite(
         module,
         {
-            "torch.aten.add.Tensor": _sum,
-            "torch.aten.maximum": _maximum,
-            "torch.aten.minimum": _minimum,
-            "torch.aten.ge.Tensor": _at_least,
-            "torch.aten.le.Tensor": _at_most,
-            "torch.aten.gt.Tensor": _above,
-            "torch.aten.lt.Tensor": _below,
+            **dict.fromkeys(_LOGICAL, _combined),
             **dict.fromkeys(_EXTREMES, _extreme),
             **{f"torch.aten.{order}.Scalar": _comparison for order in ("ge", "le", "gt", "lt")},
         },
     )
 
 
-def _sum(operation: ir.Operation) -> ir.Value | None:
-    return _maximum(operation) if element_of(operation.results[0].type) == "i1" else None
-
-
-def _maximum(operation: ir.Operation) -> ir.Value | None:
-    x, y = list(operation.operands)[:2]
-    return _either(operation, x, y) if _are_booleans(x, y) else None
-
-
-def _minimum(operation: ir.Operation) -> ir.Value | None:
-    x, y = operation.operands
-    return _both(operation, x, y) if _are_booleans(x, y) else None
-
-
-def _at_least(operation: ir.Operation) -> ir.Value | None:
-    x, y = operation.operands
-    return _either(operation, x, _not(y)) if _are_booleans(x, y) else None
-
-
-def _at_most(operation: ir.Operation) -> ir.Value | None:
-    x, y = operation.operands
-    return _either(operation, _not(x), y) if _are_booleans(x, y) else None
-
-
-def _above(operation: ir.Operation) -> ir.Value | None:
-    x, y = operation.operands
-    return _both(operation, x, _not(y)) if _are_booleans(x, y) else None
-
-
-def _below(operation: ir.Operation) -> ir.Value | None:
-    x, y = operation.operands
-    return _both(operation, _not(x), y) if _are_booleans(x, y) else None
+def _combined(operation: ir.Operation) -> ir.Value | None:
+    """Computes a sum, an extreme or an order of two tensors by a logical operator."""
+    operands = list(operation.operands)[:2]
+    result = operation.results[0]
+    if not _are_booleans(*operands, result):
+        return None
+    negated, combination = _LOGICAL[operation.name]
+    if negated is not None:
+        x = operands[negated]
+        operands[negated] = build_op("torch.aten.logical_not", x.type, x)
+    return build_op(f"torch.aten.logical_{combination}", result.type, *operands)
 
 
 def _extreme(operation: ir.Operation) -> list[ir.Value] | None:
@@ -91,15 +76,3 @@ def _comparison(operation: ir.Operation) -> None:
 
 def _are_booleans(*values: ir.Value) -> bool:
     return all(element_of(value.type) == "i1" for value in values)
-
-
-def _not(x: ir.Value) -> ir.Value:
-    return build_op("torch.aten.logical_not", x.type, x)
-
-
-def _either(operation: ir.Operation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return build_op("torch.aten.logical_or", operation.results[0].type, x, y)
-
-
-def _both(operation: ir.Operation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return build_op("torch.aten.logical_and", operation.results[0].type, x, y)

@@ -3,7 +3,8 @@ or digits.
 
 - `relu` is limited to the largest finite number, so that infinity becomes finite. Of integers, it
   has no lowering, and becomes a maximum.
-- The minimum of integers is computed from their negatives, of which i64 has no lowering to linalg.
+- torch-mlir computes the minimum of integers from their negatives. MLIR does not lower negatives of
+  i64 to linalg.
 - `sqrt` is a power with exponent 0.5, which is infinite for -inf; eager returns NaN.
 - `fmod`, `remainder` and quotients that are rounded to integers are inexact (`tosa_divisions.py`).
 - `expm1`, `log1p` and `tan` lose digits; `sinh`, `cosh`, `atanh`, `asin` and `acos` have no
