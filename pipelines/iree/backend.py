@@ -232,6 +232,9 @@ class _Function:
         self._lock = lock
         self._transfer = transfer
         self._signature = signature
+        # The kinds of a call's arguments and results.
+        self._given = [each.kind for each in signature.arguments if each.kind != "weight"]
+        self._returned = [each.kind for each in signature.results]
         release_at_exit(self)
 
     def __call__(self, *arguments: Any) -> list[Any]:
@@ -279,10 +282,10 @@ class _Function:
             else:
                 results.append(self._transfer.to_torch(view, result.spec.dtype))
         if self._transfer.shares_memory:
-            self._keep_updated(signature, arguments, results)
-            kinds = [argument.kind for argument in signature.arguments if argument.kind != "weight"]
-            given = list(zip(kinds, arguments, strict=True))
-            found = list(zip((result.kind for result in signature.results), results, strict=True))
+            if "state" in self._returned:
+                self._keep_updated(signature, arguments, results)
+            given = list(zip(self._given, arguments, strict=True))
+            found = list(zip(self._returned, results, strict=True))
             for index in shared(given, found):
                 results[index] = results[index].clone()
         return results

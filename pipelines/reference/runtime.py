@@ -49,10 +49,11 @@ class Runtime:
     @classmethod
     def get(cls) -> Runtime:
         """Returns the runtime of the process."""
-        with cls._lock:
-            if cls._instance is None:
-                cls._instance = cls()
-            return cls._instance
+        if cls._instance is None:
+            with cls._lock:
+                if cls._instance is None:
+                    cls._instance = cls()
+        return cls._instance
 
     def __init__(self) -> None:
         with ir.Context():

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import struct
 import weakref
-from dataclasses import dataclass
+from collections.abc import Iterator
+from itertools import islice
 
 import torch
 
@@ -29,22 +29,15 @@ def scalar(value: int | float | bool) -> ctypes.Array:
 
 
 class ResultLayout:
-    """The offset of each result in the structure that the entry function fills in."""
+    """The structure with the results of a call, which the entry function fills in."""
 
     def __init__(self, specs: list[TensorSpec | ScalarSpec]):
         self._specs = specs
-        self._offsets = []
-        end = 0
-        for spec in specs:
-            size, alignment = _size(spec)
-            start = -(-end // alignment) * alignment
-            self._offsets.append(start)
-            end = start + size
-        self.size = end
+        self._structure = struct.Struct("".join(map(_format, specs)))
 
     def allocate(self) -> ctypes.Array:
         """Returns memory for the results of one call."""
-        return ctypes.create_string_buffer(max(self.size, 1))
+        return ctypes.create_string_buffer(max(self._structure.size, 1))
 
     def take(self, structure: ctypes.Array) -> list[torch.Tensor | int | float | bool]:
         """Returns the results of a call. They own their memory from here on.
@@ -52,11 +45,10 @@ class ResultLayout:
         The tensors share no elements: overlapping ones are copied. The compiler merges equal
         values, even if the model returns a copy, which its caller may write to.
         """
+        fields = iter(self._structure.unpack_from(structure))
         results = [
-            _Block.read(structure, offset, spec)
-            if isinstance(spec, TensorSpec)
-            else struct.unpack_from(_SCALARS[spec.type], structure, offset)[0]
-            for spec, offset in zip(self._specs, self._offsets, strict=True)
+            _Block.read(fields, spec) if isinstance(spec, TensorSpec) else next(fields)
+            for spec in self._specs
         ]
         # Several results may share an allocation, and one may use only its beginning.
         ends: dict[int, int] = {}
@@ -74,54 +66,61 @@ class ResultLayout:
         return results
 
 
-def _size(spec: TensorSpec | ScalarSpec) -> tuple[int, int]:
-    if isinstance(spec, TensorSpec):
-        return 8 * (3 + 2 * len(spec.shape)), 8
-    size = struct.calcsize(_SCALARS[spec.type])
-    return size, size
+def _format(spec: TensorSpec | ScalarSpec) -> str:
+    """Returns the fields of a result, in the notation of `struct`."""
+    return f"{3 + 2 * len(spec.shape)}q" if isinstance(spec, TensorSpec) else _SCALARS[spec.type]
 
 
-@dataclass(frozen=True)
 class _Block:
-    """A result's memref descriptor: elements from byte `start` up to byte `end`.
+    """A result's memref descriptor.
 
-    They need not be dense: a result may be a part of another tensor, such as one without padding.
+    Its elements need not be dense: a result may be a part of another tensor, such as one without
+    padding.
+
+    Attributes:
+        allocated: the address of the allocation.
+        start, end: the bytes of the allocation from its first element up to the end of the last.
+        count: the number of elements from the first to the last one, with those between.
     """
 
-    allocated: int
-    start: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: torch.dtype
+    __slots__ = ("allocated", "count", "dtype", "end", "shape", "start", "strides")
+
+    def __init__(
+        self,
+        allocated: int,
+        start: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        dtype: torch.dtype,
+    ):
+        self.allocated = allocated
+        self.start = start
+        self.shape = shape
+        self.strides = strides
+        self.dtype = dtype
+        self.count = 0
+        if 0 not in shape:
+            self.count = 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+        self.end = start + self.count * dtype.itemsize
 
     @classmethod
-    def read(cls, structure: ctypes.Array, offset: int, spec: TensorSpec) -> _Block:
-        """Reads a descriptor from the structure of results."""
+    def read(cls, fields: Iterator[int], spec: TensorSpec) -> _Block:
+        """Reads the next descriptor."""
         rank = len(spec.shape)
-        allocated, aligned, start, *rest = struct.unpack_from(f"{3 + 2 * rank}q", structure, offset)
-        start = aligned - allocated + start * spec.dtype.itemsize
-        return cls(allocated, start, tuple(rest[:rank]), tuple(rest[rank:]), spec.dtype)
-
-    @property
-    def end(self) -> int:
-        return self.start + self._count() * self.dtype.itemsize
+        allocated, aligned, offset = next(fields), next(fields), next(fields)
+        sizes = tuple(islice(fields, 2 * rank))
+        start = aligned - allocated + offset * spec.dtype.itemsize
+        return cls(allocated, start, sizes[:rank], sizes[rank:], spec.dtype)
 
     def overlaps(self, other: _Block) -> bool:
         """Returns whether two blocks of one allocation have bytes in common, or between them."""
         return self.start < other.end and other.start < self.end
 
-    def _count(self) -> int:
-        """Returns the number of elements from the first to the last one, with those between."""
-        if not math.prod(self.shape):
-            return 0
-        steps = zip(self.shape, self.strides, strict=True)
-        return 1 + sum((size - 1) * stride for size, stride in steps)
-
     def tensor(self, owner: ctypes.Array) -> torch.Tensor:
         """Returns a tensor that views the elements in the memory of `owner`."""
-        if not math.prod(self.shape):
+        if not self.count:
             return torch.empty(self.shape, dtype=self.dtype)
-        data = torch.frombuffer(owner, dtype=self.dtype, count=self._count(), offset=self.start)
+        data = torch.frombuffer(owner, dtype=self.dtype, count=self.count, offset=self.start)
         return data.as_strided(self.shape, self.strides)
 
 
