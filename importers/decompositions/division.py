@@ -105,7 +105,7 @@ def lcm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Returns the least common multiples of integers; 0 if one of them is 0."""
     dtype = torch.result_type(a, b)
     wide = torch.promote_types(dtype, torch.int32)
-    a, b = a.to(wide), b.to(wide)
+    a, b = a.to(dtype).to(wide), b.to(dtype).to(wide)
     divisor = gcd(a, b)
     factor = torch.div(a, torch.where(divisor == 0, 1, divisor), rounding_mode="trunc")
     return torch.where(divisor == 0, 0, (factor * b).abs()).to(dtype)

@@ -111,6 +111,16 @@ def searchsorted(
     return before.sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
 
 
+def bucketize(x: torch.Tensor, boundaries: torch.Tensor, **options: Any) -> torch.Tensor:
+    """Computes the index of the bucket of each value; `boundaries` is sorted."""
+    return torch.searchsorted(boundaries, x, **options)
+
+
+def bucketize_number(x: float, boundaries: torch.Tensor, **options: Any) -> torch.Tensor:
+    """Computes the index of the bucket of a number; the result has no dimensions."""
+    return torch.searchsorted(boundaries, x, **options)
+
+
 def masked_select(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Returns the elements of `x` where `mask` is true, both broadcast, in order."""
     x, mask = (part.reshape(-1) for part in torch.broadcast_tensors(x, mask))

@@ -675,6 +675,13 @@ CASES = [
     Case("quotients of constant integers", quotients_of_literals, (random(3),), "differ"),
     Case("power of integers", integer_powers, (torch.tensor([2, -3]),), "non-floating"),
     Case("index lists of i64", selected, (random(8),), ""),
+    Case(
+        "operands in the common dtype",
+        torch.lt,
+        (U8[0], torch.tensor(-2, dtype=torch.int8)),
+        "differ",
+    ),
+    Case("buckets", torch.bucketize, (torch.tensor([True]), torch.tensor([-3, 0, 1])), "differ"),
     Case("narrow integers in wider ones", unsigned_arithmetic, U8, ""),
     Case("narrow integers in wider ones", unsigned_sums, U8, ""),
     Case("GELU by tanh or in f32", tanh_gelu, (torch.linspace(-3, 2, 50),), "differs"),
