@@ -113,6 +113,16 @@ def powers_of_a_number(x: float, exponent: torch.Tensor) -> Any:
 _LARGE = 1e150
 
 
+def ldexp(x: torch.Tensor, exponent: torch.Tensor) -> Any:
+    """Returns `x` times 2 to the power of `exponent`; NotImplemented for complex numbers."""
+    if x.is_complex() or exponent.is_complex():
+        return NotImplemented
+    # In eager, a power of 2 in f32, the default dtype, takes the dtype of a narrower exponent.
+    is_other = x.is_floating_point() and x.dtype != torch.float32
+    two = torch.full((), 2.0, dtype=x.dtype) if is_other else 2.0
+    return x * torch.pow(two, exponent)
+
+
 def log10(x: torch.Tensor) -> Any:
     """Returns the logarithm to base 10, by the natural one in f64.
 

@@ -42,7 +42,10 @@ OF_INTEGERS = [
     lambda x, y: torch.where(x > 3, x, y),
     lambda x, y: torch.isin(x, y),
 ]
-OF_FLOATS = [torch.mul, torch.div, torch.add, torch.sub, torch.lt, torch.eq, torch.minimum]
+OF_FLOATS = [
+    *(torch.mul, torch.div, torch.add, torch.sub, torch.lt, torch.eq, torch.minimum),
+    lambda x, y: torch.ldexp(x, y.clamp(max=2)),
+]
 
 
 @pytest.mark.parametrize(

@@ -681,6 +681,12 @@ CASES = [
         (U8[0], torch.tensor(-2, dtype=torch.int8)),
         "differ",
     ),
+    Case(
+        "product with a power of 2",
+        torch.ldexp,
+        (torch.tensor([1, 2, 3]), torch.tensor(0.3, dtype=torch.float16)),
+        "float16",
+    ),
     Case("buckets", torch.bucketize, (torch.tensor([True]), torch.tensor([-3, 0, 1])), "differ"),
     Case("narrow integers in wider ones", unsigned_arithmetic, U8, ""),
     Case("narrow integers in wider ones", unsigned_sums, U8, ""),
