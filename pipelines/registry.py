@@ -16,7 +16,7 @@ from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import entry_function
 from pipelines.iree.assertions import ASSERTION_LINES, JOIN_ASSERTIONS
 from pipelines.iree.boolean_bytes import KEEP_BOOLEANS_IN_BYTES
-from pipelines.iree.channels_last import CHANNELS_LAST
+from pipelines.iree.channels_last import CHANNELS_LAST, CHANNELS_LAST_FEW_REGISTERS
 from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
@@ -137,6 +137,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
         for step in (
             DISPATCH_LOOPS,
             CHANNELS_LAST,
+            CHANNELS_LAST_FEW_REGISTERS,
             HIDE_CONSTANTS,
             KEEP_BOOLEANS_IN_BYTES,
             KEEP_EXPONENTIALS,

@@ -9,6 +9,7 @@ whole images remain, and end up inside of loops.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from torch_mlir import ir
 
@@ -46,8 +47,15 @@ def to_fast_channels_last(module: ir.Module) -> None:
     rewrite_functions(module, _FastChannelsLast)
 
 
+def to_fast_channels_last_few_registers(module: ir.Module) -> None:
+    """Does the same for CPUs with 16 vector registers, where more convolutions become products."""
+    rewrite_functions(module, _FewRegisters)
+
+
 class _FastChannelsLast(ChannelsLast):
     """Rewrites one function to NHWC, and to operations that IREE compiles to fast code."""
+
+    few_registers = False
 
     def rewriting(self, operation: ir.Operation) -> Callable[[ir.Operation], None] | None:
         if operation.name == _GROUPED:
@@ -62,16 +70,15 @@ class _FastChannelsLast(ChannelsLast):
         self._slice_before_transposition(operation)
         image, second, *_, init = operation.operands
         kind = permuted(init.type, TO_NHWC)
-        if (
-            operation.name == _CONVOLUTION
-            and _is_of_floats(operation)
-            and is_better_as_product(second, _windows(operation)[0], kind)
-        ):
-            own_init = None if is_of_zeros(init) else self.of(init)
-            windows = _windows(operation)
-            last = convolution_as_product(self.of(image), second, *windows, kind, own_init)
-            self.put(operation, last)
-            return
+        if operation.name == _CONVOLUTION and _is_of_floats(operation):
+            strides, dilations = _windows(operation)
+            if is_better_as_product(second, strides, kind, few_registers=self.few_registers):
+                own_init = None if is_of_zeros(init) else self.of(init)
+                last = convolution_as_product(
+                    self.of(image), second, strides, dilations, kind, own_init
+                )
+                self.put(operation, last)
+                return
         super().named(operation)
 
     def _slice_before_transposition(self, operation: ir.Operation) -> None:
@@ -112,8 +119,9 @@ class _FastChannelsLast(ChannelsLast):
     def _volumes(self, operation: ir.Operation) -> None:
         """Rewrites a 3-D convolution to 2-D ones."""
         init = operation.operands[2]
+        convolve = partial(_convolution, few_registers=self.few_registers)
         result = convolution_3d.convolve_planes(
-            operation, None if is_of_zeros(init) else init, _convolution
+            operation, None if is_of_zeros(init) else init, convolve
         )
         operation.results[0].replace_all_uses_with(result)
         self.replaced.append(operation)
@@ -133,6 +141,10 @@ class _FastChannelsLast(ChannelsLast):
         self.put(joined, last)
 
 
+class _FewRegisters(_FastChannelsLast):
+    few_registers = True
+
+
 def _convolution(
     image: ir.Value,
     weight: ir.Value,
@@ -140,9 +152,10 @@ def _convolution(
     dilations: list[int],
     kind: ir.RankedTensorType,
     init: ir.Value | None,
+    few_registers: bool,
 ) -> ir.Value:
     """Creates a convolution in NHWC, or the form of it that IREE compiles to fast code."""
-    if is_better_as_product(weight, strides, kind):
+    if is_better_as_product(weight, strides, kind, few_registers=few_registers):
         return convolution_as_product(image, weight, strides, dilations, kind, init)
     if init is None:
         init = zeros(list(kind.shape), kind.element_type)
@@ -233,4 +246,10 @@ CHANNELS_LAST = Step(
     "iree-channels-last",
     "convert images to NHWC, which IREE compiles to faster code",
     to_fast_channels_last,
+)
+CHANNELS_LAST_FEW_REGISTERS = Step(
+    "iree-channels-last-few-registers",
+    "the same for CPUs with 16 vector registers: IREE's code for convolutions needs more, so most "
+    "become products",
+    to_fast_channels_last_few_registers,
 )

@@ -117,7 +117,7 @@ def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tupl
     if target.is_cpu:
         KEEP_EXPONENTIALS.apply(ir)
         ELEMENTARY_FUNCTIONS.apply(ir)
-    for step in preset.steps:
+    for step in preset.steps_for(few_registers=target.few_registers):
         step.apply(ir)
     CROP_TO_WINDOWS.apply(ir)
     LONG_SUMS.apply(ir)

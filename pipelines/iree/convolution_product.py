@@ -34,11 +34,16 @@ _MANY_FILTERS, _FILTERS_IN_TILE = 128, 16
 # than this limit do not stay in a core's L2 cache. On Cascade Lake, a 3×3 convolution of 512
 # channels took 1.9 to 2.7 times as long, ResNet-18 2.0 to 2.2 times, ResNet-50 1.4 times. With a
 # tenth of this limit, ResNet-18 takes 1.3 times as long as with this limit.
-_WEIGHTS_IN_CACHE = 1 << 20
+_LARGEST_WEIGHT = 1 << 20
+# The limit for CPUs with 16 vector registers: IREE's code for a convolution needs more. On Zen 3,
+# with two threads, elapsed times with the other limit, relative to this one: ResNet-18 1.4,
+# ResNet-50 1.2, DenseNet-121 2.0, the U-Net of `bench peers` 1.1 to 1.2; with a dynamic batch,
+# ResNet-18 6.5 and VGG-11 3.0. If every convolution is a product, the U-Net takes 1.2 times as long.
+_LARGEST_WEIGHT_FEW_REGISTERS = 1 << 16
 
 
 def is_better_as_product(
-    weight: ir.Value, strides: Sequence[int], kind: ir.RankedTensorType
+    weight: ir.Value, strides: Sequence[int], kind: ir.RankedTensorType, *, few_registers: bool
 ) -> bool:
     """Returns whether IREE's own code for a convolution without groups is slow.
 
@@ -51,6 +56,7 @@ def is_better_as_product(
     Args:
         weight: the weight, of shape (f, c, p, q).
         kind: the type of the result, of shape (n, h, w, f); only n may be dynamic.
+        few_registers: whether the CPU has 16 vector registers, and not more.
     """
     window = ir.RankedTensorType(weight.type).shape[2:]
     if list(window) == [1, 1]:
@@ -58,11 +64,12 @@ def is_better_as_product(
     _, height, width, filters = kind.shape
     has_no_tile = width <= _WIDEST and all(width % divisor for divisor in _DIVISORS)
     elements = prod(ir.RankedTensorType(weight.type).shape)
-    is_large = elements * ir.FloatType(kind.element_type).width // 8 > _WEIGHTS_IN_CACHE
-    # Products need data tiling, which needs static sizes. Without data tiling, products make VGG-11
-    # take 1.3 to 1.7 times as long as with IREE's own code, ResNet-18 1.2 times (on Zen 5).
+    limit = _LARGEST_WEIGHT_FEW_REGISTERS if few_registers else _LARGEST_WEIGHT
+    is_large = elements * ir.FloatType(kind.element_type).width // 8 > limit
     has_odd_filters = filters > _MANY_FILTERS and filters % _FILTERS_IN_TILE != 0
-    is_slow = (is_large or has_odd_filters) and not kind.is_dynamic_dim(0)
+    # With a dynamic batch, there is no data tiling. With more registers, products then make VGG-11
+    # take 1.3 to 1.7 times as long as with IREE's own code, ResNet-18 1.2 times (on Zen 5).
+    is_slow = (is_large or has_odd_filters) and (few_registers or not kind.is_dynamic_dim(0))
     return is_slow or has_no_tile or list(window) == list(strides) or 1 in (*window, height)
 
 

@@ -1,9 +1,15 @@
-"""Checks that this CPU has the features that IREE's compiled code needs."""
+"""Checks that this CPU has the features that IREE's compiled code needs.
+
+    python -m pipelines.iree.cpu_features OPTION...
+
+prints the features of the CPU that the compiler's options name.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import re
+import sys
 from collections.abc import Sequence
 
 from unmess.core.errors.error import Error
@@ -78,3 +84,7 @@ def parse_target(text: str) -> tuple[str, frozenset[str]]:
     words = re.findall(r"[+-][^,]+", match[1]) if match else []
     has = {word[1:]: word[0] == "+" for word in words}
     return machine, frozenset(name for name, on in has.items() if on) & FEATURES
+
+
+if __name__ == "__main__":
+    print(*required_cpu(sys.argv[1:])[1])

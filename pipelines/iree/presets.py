@@ -13,7 +13,7 @@ from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
 from pipelines.iree.boolean_bytes import KEEP_BOOLEANS_IN_BYTES
-from pipelines.iree.channels_last import CHANNELS_LAST
+from pipelines.iree.channels_last import CHANNELS_LAST, CHANNELS_LAST_FEW_REGISTERS
 from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.pipeline import Step
 from unmess.core.cache import artifacts
@@ -21,6 +21,8 @@ from unmess.core.errors.error import Error
 from unmess.core.module.module import Module
 
 _DATA_TILING = ("--iree-opt-data-tiling",)
+# Maps steps to those that replace them for a CPU with 16 vector registers.
+_FEW_REGISTERS = {CHANNELS_LAST: CHANNELS_LAST_FEW_REGISTERS}
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,12 @@ class Preset:
     options: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
     otherwise: str | None = None
+
+    def steps_for(self, *, few_registers: bool) -> tuple[Step, ...]:
+        """Returns the steps for a CPU with 16 vector registers, or with more."""
+        if not few_registers:
+            return self.steps
+        return tuple(_FEW_REGISTERS.get(step, step) for step in self.steps)
 
 
 PLAIN = "plain"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 from pipelines.iree.devices import Device, devices
 from unmess.core.errors import iree_runtime
 from unmess.core.errors.error import Error
+from unmess.core.options.processor import machine, processor_features
 from unmess.core.options.target_options import TargetOptions
+from unmess.core.processes import children
 from unmess.core.program.note import Note
 
 # For every target: keep the types of the program. By default, IREE changes only f64. The other
@@ -32,6 +36,8 @@ class Target:
         architecture: the GPU's architecture, such as `sm_80`, `gfx942` or `rdna3`; None if there is
             no GPU or no name.
         preset: the preset that the user chose, or None; `plain` for targets without presets.
+        few_registers: whether the CPU has 16 vector registers: x86-64 without AVX-512. AVX-512 and
+            Arm CPUs have 32.
     """
 
     options: tuple[str, ...]
@@ -40,6 +46,7 @@ class Target:
     notes: tuple[Note, ...] = ()
     architecture: str | None = None
     preset: str | None = "plain"
+    few_registers: bool = False
 
     @property
     def is_cpu(self) -> bool:
@@ -66,6 +73,7 @@ class _Hardware:
     attributes: dict[str, str] = field(default_factory=dict)
     architecture: str | None = None
     note: str | None = None
+    few_registers: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,7 +101,27 @@ HIP_DEFAULT = "gfx942"
 
 
 def _cpu(options: TargetOptions) -> _Hardware:
-    return _Hardware((f"--iree-llvmcpu-target-cpu={options.cpu}",))
+    few = machine() == "x86_64" and "avx512f" not in _features(options.cpu)
+    return _Hardware((f"--iree-llvmcpu-target-cpu={options.cpu}",), few_registers=few)
+
+
+@cache
+def _features(cpu: str) -> frozenset[str]:
+    """Returns the features of a CPU, by LLVM's names; none if the compiler does not know it."""
+    if cpu == "host":
+        return processor_features()
+    if cpu == "generic":
+        return frozenset()
+    # In a process of its own, since LLVM ends the process if it does not know the CPU.
+    options = (*KINDS["iree-cpu"].options, f"--iree-llvmcpu-target-cpu={cpu}")
+    done = subprocess.run(
+        children.command("pipelines.iree.cpu_features", *options),
+        capture_output=True,
+        text=True,
+        env=children.environment(),
+    )
+    # The compilation of the program reports an unknown CPU.
+    return frozenset(done.stdout.split()) if done.returncode == 0 else frozenset()
 
 
 def _cuda(options: TargetOptions) -> _Hardware:
@@ -253,6 +281,7 @@ def target(name: str, options: TargetOptions | None = None) -> Target:
         notes=() if hardware.note is None else (Note("target", hardware.note),),
         architecture=hardware.architecture,
         preset=options.preset if name == "iree-cpu" else "plain",
+        few_registers=hardware.few_registers,
     )
 
 

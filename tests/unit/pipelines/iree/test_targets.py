@@ -149,3 +149,28 @@ def test_cuda_architectures_match_the_compiler():
     assert knows(subject.CUDA_DEFAULT) and knows(subject.CUDA[-1])
     # If the compiler knows one of these, add it to the table. It may also be a better default.
     assert not knows("sm_90") and not knows("sm_100")
+
+
+@pytest.mark.parametrize(
+    ("cpu", "features", "few"),
+    [
+        ("host", {"avx2", "fma"}, True),
+        ("host", {"avx2", "avx512f"}, False),
+        ("generic", {"avx2", "avx512f"}, True),
+        ("znver3", {"avx512f"}, True),
+        ("znver4", {"avx2"}, False),
+    ],
+)
+def test_number_of_vector_registers(cpu, features, few, monkeypatch):
+    monkeypatch.setattr(subject, "machine", lambda: "x86_64")
+    monkeypatch.setattr(subject, "processor_features", lambda: frozenset(features))
+    subject._features.cache_clear()
+    try:
+        assert subject.target("iree-cpu", TargetOptions(cpu=cpu)).few_registers is few
+    finally:
+        subject._features.cache_clear()
+
+
+def test_arm_has_many_vector_registers(monkeypatch):
+    monkeypatch.setattr(subject, "machine", lambda: "aarch64")
+    assert not subject.target("iree-cpu").few_registers
