@@ -38,7 +38,8 @@ _LARGEST_WEIGHT = 1 << 20
 # The limit for CPUs with 16 vector registers: IREE's code for a convolution needs more. On Zen 3,
 # with two threads, elapsed times with the other limit, relative to this one: ResNet-18 1.4,
 # ResNet-50 1.2, DenseNet-121 2.0, the U-Net of `bench peers` 1.1 to 1.2; with a dynamic batch,
-# ResNet-18 6.5 and VGG-11 3.0. If every convolution is a product, the U-Net takes 1.2 times as long.
+# ResNet-18 6.5 and VGG-11 3.0. If every convolution is a product, the U-Net takes 1.2 times as
+# long.
 _LARGEST_WEIGHT_FEW_REGISTERS = 1 << 16
 
 
