@@ -111,13 +111,8 @@ def searchsorted(
     return before.sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
 
 
-def bucketize(x: torch.Tensor, boundaries: torch.Tensor, **options: Any) -> torch.Tensor:
-    """Computes the index of the bucket of each value; `boundaries` is sorted."""
-    return torch.searchsorted(boundaries, x, **options)
-
-
-def bucketize_number(x: float, boundaries: torch.Tensor, **options: Any) -> torch.Tensor:
-    """Computes the index of the bucket of a number; the result has no dimensions."""
+def bucketize(x: torch.Tensor | float, boundaries: torch.Tensor, **options: Any) -> torch.Tensor:
+    """Computes the index of the bucket of each value, or of a number; `boundaries` is sorted."""
     return torch.searchsorted(boundaries, x, **options)
 
 
