@@ -13,6 +13,7 @@ from torch._ops import OpOverload
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
 from importers.decompositions.catalog import DECOMPOSITIONS, Decomposition
+from importers.decompositions.common_dtype import CONVERSION, in_common_dtype, takes_common_dtype
 from importers.decompositions.tracing import composite_operators
 from importers.decompositions.user import UserDecomposition, user_decompositions
 from unmess.core.program.note import Note
@@ -87,6 +88,10 @@ def _table(
     # calls that it does not decompose.
     for overload, text, entry in (*own, *users):
         table[overload] = _recorded(entry.function, text, otherwise=table.get(overload))
+    for overload, function in table.items():
+        if takes_common_dtype(overload):
+            converted = in_common_dtype(overload, function)
+            table[overload] = _recorded(converted, CONVERSION, otherwise=function)
     for overload in list(table):
         if str(overload).removesuffix(".default") in keep_ops:
             del table[overload]

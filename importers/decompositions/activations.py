@@ -22,6 +22,11 @@ def elu(
     return torch.where(wide < 0, left, wide * scale).to(x.dtype)
 
 
+def leaky_relu(x: torch.Tensor, negative_slope: float = 0.01) -> torch.Tensor:
+    """Returns positive elements as they are, and the others times `negative_slope`."""
+    return torch.where(x > 0, x, x * negative_slope)
+
+
 def gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
     """Returns GELU of floating-point `x`, by tanh or exactly.
 

@@ -6,23 +6,25 @@ from typing import Any
 
 import torch
 
+from importers.decompositions.numbers import is_changed, rounded
 from importers.decompositions.overloads import takes_overload
 
 
 @takes_overload
 def compare_with_number(overload: torch._ops.OpOverload, x: torch.Tensor, number: float) -> Any:
-    """Compares `x` with a number of the same kind as its elements.
+    """Compares `x` with a number that its dtype holds.
 
-    An int becomes a float if `x` is floating point. If `x` is an integer tensor, an int wraps
-    around to the range of its dtype, and a float makes `x` floating point, as in eager. Returns
-    NotImplemented for other calls.
+    If `x` is floating point, the number becomes a float and is rounded to the dtype. If `x` is an
+    integer tensor, an int wraps around to the range of its dtype, and a float makes `x` floating
+    point, as in eager. Returns NotImplemented for other calls.
     """
-    if isinstance(number, float) and not (x.is_floating_point() or x.is_complex()):
+    if isinstance(number, (int, float)) and x.is_floating_point():
+        is_exact = isinstance(number, float) and not is_changed(number, x.dtype)
+        return NotImplemented if is_exact else overload(x, rounded(number, x.dtype))
+    if isinstance(number, float) and not x.is_complex():
         return overload(x.to(torch.result_type(x, number)), number)
     if not isinstance(number, int) or x.dtype == torch.bool or x.is_complex():
         return NotImplemented
-    if x.is_floating_point():
-        return overload(x, float(number))
     limits = torch.iinfo(x.dtype)
     if limits.min <= number <= limits.max:
         return NotImplemented

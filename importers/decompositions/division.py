@@ -27,7 +27,10 @@ def floor_divide(x: Any, y: Any) -> Any:
         return _floor_of_integers(as_tensor(x, dtype), as_tensor(y, dtype))
     # Follow the dtypes and steps of eager's kernels.
     wide = torch.float64 if dtype == torch.float64 else torch.float32
-    x, y = as_tensor(x, dtype).to(wide), as_tensor(y, dtype).to(wide)
+    x = as_tensor(x, dtype).to(wide)
+    # A divisor without dimensions is not rounded to f16 or bf16.
+    is_number = not isinstance(y, torch.Tensor) or not y.dim()
+    y = as_tensor(y, wide if is_number else dtype).to(wide)
     rest = torch.fmod(x, y)
     exact = (x - rest) / y
     below = torch.logical_and(torch.ne(rest, 0), torch.ne(rest < 0, y < 0))

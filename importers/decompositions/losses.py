@@ -82,18 +82,6 @@ def _wide(x: torch.Tensor | None) -> torch.Tensor | None:
     return None if x is None else x.to(torch.promote_types(x.dtype, torch.float32))
 
 
-def threshold_backward(gradient: torch.Tensor, x: torch.Tensor, threshold: float) -> Any:
-    """Returns `gradient` where `x` is above the threshold, 0 elsewhere, in the promoted dtype.
-
-    Returns NotImplemented if both dtypes are the same.
-    """
-    if gradient.dtype == x.dtype:
-        return NotImplemented
-    dtype = torch.result_type(gradient, x)
-    # Compare as eager does: NaN lets the gradient pass.
-    return torch.where(torch.le(x.to(dtype), threshold), 0, gradient.to(dtype)).to(dtype)
-
-
 def huber_loss(x: torch.Tensor, y: torch.Tensor, reduction: int = _MEAN, delta: float = 1.0) -> Any:
     """Returns the loss in the dtype of `x`, or NotImplemented if both dtypes are the same."""
     if x.dtype == y.dtype:

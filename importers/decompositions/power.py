@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from importers.decompositions.signs import is_negative
-
-_LARGEST = 64
 
 
 def integer_power(x: torch.Tensor, exponent: float) -> torch.Tensor:
@@ -34,7 +33,7 @@ def integer_power(x: torch.Tensor, exponent: float) -> torch.Tensor:
         return torch.reciprocal(torch.pow(x, -exponent)) if is_inverse else NotImplemented
     if not isinstance(exponent, int):
         return torch.pow(x.to(torch.result_type(x, exponent)), exponent)
-    if not 0 <= exponent <= _LARGEST:
+    if exponent < 0:
         return NotImplemented
     x = x.to(torch.result_type(x, exponent))
     result, square = torch.ones_like(x), x
@@ -181,15 +180,21 @@ def logaddexp(x: torch.Tensor, y: torch.Tensor) -> Any:
     """Returns log(e^x + e^y), NaN where an operand is NaN; NotImplemented for complex numbers."""
     if x.is_complex() or y.is_complex():
         return NotImplemented
-    return _sum(x, y, torch.log1p(torch.exp(-(x - y).abs())))
+    return _sum(x, y, lambda gap: torch.log1p(torch.exp(-gap)))
 
 
 def logaddexp2(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """Returns log2(2^x + 2^y), NaN where an operand is NaN."""
-    return _sum(x, y, torch.log1p(torch.exp2(-(x - y).abs())) * (1 / math.log(2)))
+    return _sum(x, y, lambda gap: torch.log1p(torch.exp2(-gap)) * (1 / math.log(2)))
 
 
-def _sum(x: torch.Tensor, y: torch.Tensor, more: torch.Tensor) -> torch.Tensor:
+def _sum(
+    x: torch.Tensor, y: torch.Tensor, excess: Callable[[torch.Tensor], torch.Tensor]
+) -> torch.Tensor:
+    """Returns the maximum plus `excess` of the difference; f16 and bf16 are computed in f32."""
+    dtype = torch.result_type(x, y)
+    wide = dtype if dtype == torch.float64 else torch.float32
+    x, y = x.to(wide), y.to(wide)
     larger = torch.maximum(x, y)
     infinite = torch.logical_and(torch.eq(x, y), torch.isinf(larger))
-    return torch.where(infinite, larger, larger + more)
+    return torch.where(infinite, larger, larger + excess((x - y).abs())).to(dtype)

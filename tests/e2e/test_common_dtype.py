@@ -1,4 +1,4 @@
-"""Operands without dimensions, whose values do not fit the dtype in which eager computes."""
+"""Numbers, and operands without dimensions, that do not fit the dtype in which eager computes."""
 
 import pytest
 import torch
@@ -44,6 +44,8 @@ OF_INTEGERS = [
 ]
 OF_FLOATS = [
     *(torch.mul, torch.div, torch.add, torch.sub, torch.lt, torch.eq, torch.minimum),
+    *(torch.floor_divide, quotient, torch.atan2, torch.xlogy, torch.special.xlog1py),
+    lambda x, y: torch.addcdiv(x, y, x + 2),
     lambda x, y: torch.ldexp(x, y.clamp(max=2)),
 ]
 
@@ -64,6 +66,25 @@ def test_operand_without_dimensions(operators, tensors, numbers):
         return found
 
     report = unmess.check(unmess.capture(results, (tensors, numbers)), on="reference", calls=1)
+    assert report.ok, report.error
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_number_that_is_rounded(runner):
+    products = [torch.mul, torch.div, torch.floor_divide, quotient, torch.nn.functional.leaky_relu]
+    others = [
+        *(torch.lt, torch.le, torch.eq, torch.isin, torch.xlogy, torch.nn.functional.hardshrink),
+        lambda x, number: torch.nn.functional.threshold(x, number, number),
+        lambda x, number: torch.clamp(x, min=number),
+    ]
+
+    def results(*tensors):
+        def of_all(operators, numbers):
+            return [f(x, number) for f in operators for x in tensors for number in numbers]
+
+        return of_all(products + others, (0.1, 1e-8, 6001)), of_all(products, (7e4, 70_001))
+
+    report = unmess.check(unmess.capture(results, tuple(FLOATS)), on=runner, calls=1)
     assert report.ok, report.error
 
 

@@ -554,10 +554,10 @@ CASES = [
         "differ",
     ),
     Case(
-        "operands of different dtypes",
+        "operands in the common dtype",
         threshold_gradient,
         (torch.tensor([1, 2, 3]), random(3)),
-        "dtype|int64",
+        "",
     ),
     Case(
         "operands of different dtypes",
@@ -596,7 +596,26 @@ CASES = [
         "reassociation",
     ),
     Case("clamp", limits, (SPECIAL,), "NaN"),
-    Case("tensors compared with numbers of another kind", bytes_and_numbers, (U8[0],), "differ"),
+    Case("tensors compared with numbers", bytes_and_numbers, (U8[0],), "differ"),
+    Case("tensors compared with numbers", lambda x: x == 0.1, (torch.tensor([0.1]),), "differ"),
+    Case(
+        "operands in the common dtype",
+        lambda x: (x * 7e4, torch.div(x, 0.1, rounding_mode="trunc")),
+        (torch.tensor([0.1], dtype=torch.float16),),
+        "NaN or infinity",
+    ),
+    Case(
+        "leaky ReLU by its definition",
+        lambda x: torch.nn.functional.leaky_relu(x, 7e4),
+        (torch.tensor([0.0, -0.1], dtype=torch.float16),),
+        "NaN",
+    ),
+    Case(
+        "numbers in the dtype of the tensor",
+        lambda x: torch.xlogy(x, 1e-8),
+        (torch.tensor([0.1], dtype=torch.float16),),
+        "NaN or infinity",
+    ),
     Case(
         "symbolic numbers as tensors",
         branch_on_a_flag,
