@@ -14,7 +14,7 @@ from pipelines.output_dialects.control_flow import (
     control_flow_to_stablehlo,
     control_flow_to_tosa,
 )
-from pipelines.output_dialects.cumulative import rewrite_cumulative
+from pipelines.output_dialects.cumulative import accumulate_in_f64, rewrite_cumulative
 from pipelines.output_dialects.dynamic_sizes import infer_reshape_sizes
 from pipelines.output_dialects.indexed_elements import (
     combine_indexed_elements,
@@ -129,6 +129,12 @@ NARROW_CASTS = Step(
     convert_in_two_steps,
 )
 
+ACCUMULATORS = Step(
+    "linalg-cumulative-f64",
+    "add and multiply cumulatively in f64, as eager does; torch-mlir uses f32",
+    accumulate_in_f64,
+)
+
 # Composite reshapes that are not decomposed, because they say which dimensions go together.
 # Decomposed to aten.view, dynamic ones are lowered incorrectly.
 KEPT_OPS = frozenset({"aten.flatten.using_ints", "aten.unflatten.int"})
@@ -185,6 +191,7 @@ LINALG = Pipeline(
         LINALG_INTEGERS,
         ROWS,
         NARROW_CASTS,
+        ACCUMULATORS,
         Step(
             "func.func(torch-restructure-non-constant-axes)",
             "replace a computed axis by a choice between constant ones",

@@ -16,6 +16,14 @@ def divide(x: torch.Tensor, y: Any, *, rounding_mode: str | None) -> Any:
     return floor_divide(x, y) if rounding_mode == "floor" else NotImplemented
 
 
+def divide_integers(x: Any, y: Any) -> Any:
+    """Returns `x / y` for integers or booleans and a real number; NotImplemented for others."""
+    is_number = not isinstance(y, torch.Tensor) and not isinstance(y, complex)
+    if not is_number or x.is_floating_point() or x.is_complex():
+        return NotImplemented
+    return torch.div(x.to(torch.get_default_dtype()), y)
+
+
 def floor_divide(x: Any, y: Any) -> Any:
     """Returns `x // y` as in Python, or NotImplemented for booleans.
 

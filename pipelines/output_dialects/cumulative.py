@@ -1,6 +1,9 @@
-"""Rewrites cumulative products, and cumulative sums of dynamic sizes, for TOSA and StableHLO.
+"""Rewrites cumulative sums and products, differently for each output dialect.
 
-torch-mlir lowers the products to linalg only, and the sums only with static sizes. Here, each
+torch-mlir lowers them to linalg as loops that add in the operand's dtype. Eager adds in f64, and
+the sum of 1,000,000 numbers in f32 differs by 3e-5. So linalg gets loops in f64.
+
+At TOSA and StableHLO, torch-mlir has no lowering for products and for dynamic sizes. There, each
 element of the result is the product or sum of the elements up to its place. The work grows with
 the square of the row's length.
 """
@@ -9,6 +12,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from pipelines.ir.modules import build_op
 from pipelines.ir.torch_broadcasts import elementwise, places_along, reduced, truth, unsqueeze
 from pipelines.ir.torch_expressions import cast, literal
 from pipelines.ir.torch_operations import (
@@ -28,6 +32,20 @@ def rewrite_cumulative(module: ir.Module) -> None:
     Complex numbers, and products of booleans, do not change.
     """
     rewrite(module, {"torch.aten.cumprod": _products, "torch.aten.cumsum": _sums})
+
+
+def accumulate_in_f64(module: ir.Module) -> None:
+    """Computes `cumsum` and `cumprod` of f32 in f64, in a module at `torch`, in place."""
+    rewrite(module, dict.fromkeys(("torch.aten.cumprod", "torch.aten.cumsum"), _in_f64))
+
+
+def _in_f64(operation: ir.Operation) -> ir.Value | None:
+    x, axis, dtype = operation.operands
+    result = operation.result.type
+    if element_of(x.type) != "f32" or element_of(result) != "f32":
+        return None
+    wide = cast(x, "f64")
+    return cast(build_op(operation.name, wide.type, wide, axis, dtype), "f32")
 
 
 def _products(cumprod: ir.Operation) -> ir.Value | None:

@@ -88,6 +88,23 @@ def test_number_that_is_rounded(runner):
     assert report.ok, report.error
 
 
+@pytest.mark.parametrize("dialect", ["linalg", "tosa", "stablehlo"])
+def test_integers_and_float(dialect):
+    def results(*tensors):
+        numbers = 0.1, -2.3, 3.0
+        return [
+            f(x, number)
+            for f in (torch.add, torch.sub, torch.mul, torch.div, torch.lt, torch.eq)
+            for x in tensors
+            for number in numbers
+        ]
+
+    tensors = (*INTEGERS, torch.tensor([0, 3, -7]))
+    module = unmess.lower(unmess.capture(results, tensors), to=dialect)
+    for result, expected in zip(unmess.load(module)(*tensors), results(*tensors), strict=True):
+        torch.testing.assert_close(result, expected)
+
+
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
 def test_number_that_wraps(runner):
     def results(x):

@@ -42,3 +42,15 @@ def test_rounding_error(sums, values):
         torch.testing.assert_close(result.double(), expected, rtol=1e-5, atol=0)
     # The sum in f32 of numbers in bf16 is rounded once.
     torch.testing.assert_close(rounded, Sums()(x, image)[-1], rtol=2**-8, atol=0)
+
+
+@pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
+def test_cumulative_sums_and_products(runner):
+    def cumulative(x, factors):
+        return x.cumsum(0), factors.cumprod(0), x.to(torch.float16).cumsum(0)
+
+    x = torch.rand(ROWS)
+    args = x, 1 + x * 1e-5
+    results = unmess.load(unmess.capture(cumulative, args), on=runner)(*args)
+    for result, expected in zip(results, cumulative(*args), strict=True):
+        torch.testing.assert_close(result, expected, rtol=torch.finfo(result.dtype).eps, atol=0)

@@ -604,6 +604,7 @@ CASES = [
         (torch.tensor([0.1], dtype=torch.float16),),
         "NaN or infinity",
     ),
+    Case("integers divided by a number", lambda x: x / 0.1, (torch.tensor([0, 1]),), ""),
     Case(
         "leaky ReLU by its definition",
         lambda x: torch.nn.functional.leaky_relu(x, 7e4),

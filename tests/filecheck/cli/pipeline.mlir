@@ -4,14 +4,15 @@
 // RUN: unmess pipeline stablehlo-to-linalg | filecheck %s --check-prefix TO-LINALG
 // RUN: not unmess pipeline linlag 2>&1 | filecheck %s --check-prefix UNKNOWN
 
-// CHECK:      linalg: 27 steps
+// CHECK:      linalg: 28 steps
 // CHECK-NEXT:    1 linalg-integer-programs
 // CHECK-NEXT:      lower the operators of integer programs to named operations and rescaling
 // CHECK-NEXT:    2 linalg-loop-slices
 // CHECK:         3 narrow-casts
-// CHECK:         4 func.func(torch-restructure-non-constant-axes)
-// CHECK:        24 torch-verify-linalg-on-tensors-backend-contract
-// CHECK:        27 linalg-nan-order
+// CHECK:         4 linalg-cumulative-f64
+// CHECK:         5 func.func(torch-restructure-non-constant-axes)
+// CHECK:        25 torch-verify-linalg-on-tensors-backend-contract
+// CHECK:        28 linalg-nan-order
 
 // JSON:       "pipeline": "tosa"
 // JSON:       "name": "convert-torch-to-tosa"
