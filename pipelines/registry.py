@@ -26,6 +26,7 @@ from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
 from pipelines.iree.softmax import KEEP_EXPONENTIALS
+from pipelines.iree.seeds import KEEP_SEEDS_AS_NUMBERS
 from pipelines.iree.sorts import KEEP_SORTED_VALUES
 from pipelines.iree.stored_updates import STORE_UPDATES
 from pipelines.iree.strided_reads import READ_WHOLE_TENSORS
@@ -141,6 +142,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
             HIDE_CONSTANTS,
             KEEP_BOOLEANS_IN_BYTES,
             KEEP_EXPONENTIALS,
+            KEEP_SEEDS_AS_NUMBERS,
             KEEP_SORTED_VALUES,
             STORE_UPDATES,
             MULTIPLY_PACKED,

@@ -19,12 +19,13 @@ def with_tensor(overload: torch._ops.OpOverload, x: Any, y: Any) -> torch.Tensor
 
 @takes_overload
 def with_rounded_number(overload: torch._ops.OpOverload, x: Any, y: Any) -> Any:
-    """Computes an operator of a floating-point tensor and a number, rounded to its dtype.
+    """Computes an operator of an f16 or bf16 tensor and a number, rounded to its dtype.
 
-    Returns NotImplemented if rounding does not change the number.
+    Returns NotImplemented for other dtypes, and if rounding does not change the number.
     """
     tensor, number = (x, y) if isinstance(x, torch.Tensor) else (y, x)
-    if not tensor.is_floating_point() or not is_changed(number, tensor.dtype):
+    is_narrow = tensor.dtype in (torch.float16, torch.bfloat16)
+    if not is_narrow or not is_changed(number, tensor.dtype):
         return NotImplemented
     number = rounded(number, tensor.dtype)
     return overload(x, number) if tensor is x else overload(number, y)

@@ -25,6 +25,7 @@ from pipelines.iree.parameters import with_parameters
 from pipelines.iree.presets import PLAIN, PRESETS, Preset
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
 from pipelines.iree.softmax import KEEP_EXPONENTIALS
+from pipelines.iree.seeds import KEEP_SEEDS_AS_NUMBERS
 from pipelines.iree.sorts import KEEP_SORTED_VALUES
 from pipelines.iree.stored_updates import STORE_UPDATES
 from pipelines.iree.strided_reads import READ_WHOLE_TENSORS
@@ -124,6 +125,7 @@ def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tupl
     KEEP_SUMS_OF_PRODUCTS.apply(ir)
     READ_WHOLE_TENSORS.apply(ir)
     KEEP_SORTED_VALUES.apply(ir)
+    KEEP_SEEDS_AS_NUMBERS.apply(ir)
     STORE_UPDATES.apply(ir)
     HIDE_CONSTANTS.apply(ir)
     text = ir.operation.get_asm(enable_debug_info=True)
