@@ -25,8 +25,8 @@ from pipelines.iree.loops import rewrite_loops
 from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
-from pipelines.iree.softmax import KEEP_EXPONENTIALS
 from pipelines.iree.seeds import KEEP_SEEDS_AS_NUMBERS
+from pipelines.iree.softmax import KEEP_EXPONENTIALS
 from pipelines.iree.sorts import KEEP_SORTED_VALUES
 from pipelines.iree.stored_updates import STORE_UPDATES
 from pipelines.iree.strided_reads import READ_WHOLE_TENSORS

@@ -24,8 +24,8 @@ from pipelines.iree.packing import PACKER_TARGET, splitting_options, without_out
 from pipelines.iree.parameters import with_parameters
 from pipelines.iree.presets import PLAIN, PRESETS, Preset
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
-from pipelines.iree.softmax import KEEP_EXPONENTIALS
 from pipelines.iree.seeds import KEEP_SEEDS_AS_NUMBERS
+from pipelines.iree.softmax import KEEP_EXPONENTIALS
 from pipelines.iree.sorts import KEEP_SORTED_VALUES
 from pipelines.iree.stored_updates import STORE_UPDATES
 from pipelines.iree.strided_reads import READ_WHOLE_TENSORS
