@@ -150,6 +150,7 @@ def _show(session: Session, model: str, runner: str, finding: Finding) -> None:
         ("at", finding.where),
         ("module", finding.module),
         ("operators", after),
+        ("IR", _about_ir(finding)),
         ("known limit", finding.limit and str(finding.limit)),
         ("folder", f"{finding.folder} ({', '.join(finding.files)})"),
         ("next", _next(finding)),
@@ -160,8 +161,13 @@ def _show(session: Session, model: str, runner: str, finding: Finding) -> None:
             session.write(f"{name:{width}}  {value}")
 
 
+def _about_ir(finding: Finding) -> str | None:
+    count = finding.ir_operations
+    return None if count is None else f"repro.mlir fails alone: {count} operations"
+
+
 def _next(finding: Finding) -> str:
-    if finding.after is None:
+    if finding.after is None and finding.ir_operations is None:
         return "remove parts of the module by hand; repro.py checks it"
     if finding.reproduces is False:
         return "repro.py did not show the failure by itself: run `unmess check` on it"

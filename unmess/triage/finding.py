@@ -21,6 +21,7 @@ class Finding:
         before, after: the numbers of operators of the model and of the reduced program; None if
             they are not known.
         module: the module that fails alone, if no program without the model's code does.
+        ir_operations: the number of operations in `repro.mlir`, if it was reduced by itself.
         folder: the folder with the reproducer.
         files: the names of its files.
         tool: what fails in `repro.py`.
@@ -43,6 +44,7 @@ class Finding:
     before: int | None
     after: int | None
     module: str | None
+    ir_operations: int | None
     folder: Path
     files: tuple[str, ...]
     tool: str
@@ -66,6 +68,7 @@ class Finding:
             "operators_before": self.before,
             "operators_after": self.after,
             "module": self.module,
+            "ir_operations": self.ir_operations,
             "folder": str(self.folder),
             "files": list(self.files),
             "tool": self.tool,

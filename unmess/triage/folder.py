@@ -18,7 +18,8 @@ from unmess.isolated.child import Child
 from unmess.isolated.options import INPUT
 from unmess.triage.failure import operator_in
 from unmess.triage.finding import Finding
-from unmess.triage.forms import Form, forms, is_shown, module_form
+from unmess.triage.forms import Form, forms, is_shown, module_form, tool_form
+from unmess.triage.ir_reduction import ReducedIr, Tool, command_in, reduce_ir
 from unmess.triage.issue import issue_text
 from unmess.triage.known_limits import matching_limit
 from unmess.triage.numerics import Wrong
@@ -28,6 +29,9 @@ from unmess.triage.search import Search
 from unmess.triage.trace import Call, Trace
 from unmess.triage.trials import CANDIDATE, Trials, dynamic_of
 
+_IR = "repro.mlir"
+# The least time to reduce the IR, in seconds.
+_IR_SECONDS = 60.0
 _DISPATCH = "// iree-compile --compile-mode=hal-executable dispatch.mlir -o dispatch.so"
 
 
@@ -57,11 +61,15 @@ class Folder:
         row, trace = best.row, best.trace
         if trace is not None:
             trace = self._with_stored_inputs(trace)
-        if (ir := self._ir()) is not None:
-            write_text(self._path / "repro.mlir", ir)
+        ir = self._ir()
+        reduced = None if ir is None else self._reduced(ir)
+        if reduced is not None:
+            ir = reduced.text
+        if ir is not None:
+            write_text(self._path / _IR, ir)
         if best.dispatch_ir is not None:
             write_text(self._path / "dispatch.mlir", f"{_DISPATCH}\n{best.dispatch_ir}")
-        form, reproduces = self._write_program(trace, ir)
+        form, reproduces = self._write_program(trace, ir, fails_alone=reduced is not None)
         versioned = "".join(f"{name} {version}\n" for name, version in versions().items())
         write_text(self._path / "versions.txt", versioned)
         call = self._culprit(trace)
@@ -74,6 +82,7 @@ class Folder:
             before=best.before,
             after=trace.operators if trace else None,
             module=best.only,
+            ir_operations=reduced.operations if reduced else None,
             folder=self._path,
             files=(),
             tool=form.tool,
@@ -102,13 +111,17 @@ class Folder:
             inputs.append(value)
         return replace(trace, inputs=tuple(inputs))
 
-    def _write_program(self, trace: Trace | None, ir: str | None) -> tuple[Form, bool | None]:
+    def _write_program(
+        self, trace: Trace | None, ir: str | None, *, fails_alone: bool
+    ) -> tuple[Form, bool | None]:
         """Writes `repro.py` in the first form that shows the failure, else in the last one."""
         file, cause = self._path / "repro.py", self._best.row.error or ""
         options, runner = self._trials.options, self._trials.runner
         if trace is None:
             only = replace(options, only=self._best.only)
             possible = [module_form(self._failure, self._search.row.model, only, runner)]
+            if fails_alone:
+                possible.insert(0, tool_form(self._failure, command_in(ir, _IR)))
         else:
             possible = forms(self._failure, cause, trace, runner, options, ir)
         # The last form is the check that the search has made.
@@ -144,8 +157,18 @@ class Folder:
         if path is None:
             return None
         text = Path(path).read_text()
-        text = text.replace(path, "repro.mlir", 1).replace(f"{row.model} on ", "repro.py on ", 1)
+        text = text.replace(path, _IR, 1).replace(f"{row.model} on ", "repro.py on ", 1)
         return re.sub(re.escape(str(self._trials.folder)) + "/", "", text)
+
+    def _reduced(self, text: str) -> ReducedIr | None:
+        """Returns smaller IR if no program without the model's own code fails alike."""
+        command = command_in(text, _IR)
+        if self._best.trace is not None or command is None or self._run_file is None:
+            return None
+        self._trials.extend(_IR_SECONDS)
+        timeout = self._trials.options.timeout or _IR_SECONDS
+        tool = Tool(command, _IR, self._trials.folder, timeout)
+        return reduce_ir(text, tool, self._trials.say, lambda: self._trials.left)
 
     def _culprit(self, trace: Trace | None) -> Call | None:
         """Returns the call that the message names by its operator or its line.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 import signal
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from unmess.triage.trials import dynamic_of
 _MAIN = 'if __name__ == "__main__":\n    module, arguments = model()\n'
 # Devices of IREE's runtime by runner.
 _DEVICES = {"iree-vulkan": "vulkan", "iree-cuda": "cuda", "iree-hip": "hip"}
+# The projects of command-line tools.
+_PROJECTS = {"iree-compile": "IREE", "torch-mlir-opt": "torch-mlir"}
 _OUTPUT_TYPES = {
     "import": "raw",
     "torch": "torch",
@@ -108,6 +111,19 @@ def module_form(failure: Failure, model: str, options: Options, runner: str) -> 
     return Form(
         _tool(failure, runner), f"unmess and {model}", code, failure.message or f"{failure.stage}:"
     )
+
+
+def tool_form(failure: Failure, command: Sequence[str]) -> Form:
+    """Returns the command that fails for `repro.mlir`."""
+    name = command[0]
+    code = (
+        "import subprocess\nimport sys\nfrom pathlib import Path\n\n"
+        f"command = {list(command)!r}\n"
+        "done = subprocess.run(command, cwd=Path(__file__).parent)\n"
+        "sys.exit(done.returncode)\n"
+    )
+    shows = failure.message.rpartition(": ")[2]
+    return Form(_PROJECTS.get(name, name), f"{name} and repro.mlir", code, shows)
 
 
 def _export(trace: Trace) -> str:
