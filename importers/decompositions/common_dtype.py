@@ -32,6 +32,8 @@ _ROUNDS_ITS_RESULT_ONLY = frozenset(
         *(aten.true_divide.Tensor, aten.div.Tensor_mode, aten.div.Scalar_mode),
     }
 )
+# These operators call others with their operands as they are.
+_CALL_OTHERS = frozenset({aten.ldexp.Tensor, aten.float_power.Tensor_Tensor})
 _REDUCED = (torch.float16, torch.bfloat16)
 
 
@@ -57,7 +59,8 @@ class Conversion:
 
 def takes_common_dtype(operator: Any) -> bool:
     """Returns whether eager converts the operands of an operator before it computes."""
-    return _is_elementwise(operator) and operator not in _ROUNDS_ITS_RESULT_ONLY
+    excluded = operator in _ROUNDS_ITS_RESULT_ONLY or operator in _CALL_OTHERS
+    return _is_elementwise(operator) and not excluded
 
 
 def in_common_dtype(operator: OpOverload, function: Callable[..., Any]) -> Callable[..., Any]:

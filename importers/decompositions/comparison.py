@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.fx.experimental.symbolic_shapes import guard_or_false
 
 from importers.decompositions.numbers import is_changed, rounded
 from importers.decompositions.overloads import takes_overload
@@ -54,6 +55,30 @@ def compare_booleans_with_integers(
     if dtype == torch.bool:
         return NotImplemented
     return overload(x.to(dtype), y.to(dtype))
+
+
+def isin(elements: torch.Tensor, test: torch.Tensor, **options: bool) -> Any:
+    """Returns whether each element is one of `test`, compared as eager does.
+
+    Eager compares few elements in the common dtype, in which a tensor without dimensions does not
+    count. It concatenates many elements, in a dtype that holds all values. Returns NotImplemented
+    for tensors of that dtype.
+    """
+    few = guard_or_false(test.numel() < 10.0 * elements.numel() ** 0.145)
+    dtype = (torch.result_type if few else _widest)(elements, test)
+    if elements.dtype == test.dtype == dtype:
+        return NotImplemented
+    return torch.isin(elements.to(dtype), test.to(dtype), **options)
+
+
+def number_is_in(number: float, test: torch.Tensor, **options: bool) -> torch.Tensor:
+    """Returns whether a number is one of `test`, like `isin` of a tensor without dimensions."""
+    dtype = {bool: torch.bool, int: torch.int64}.get(type(number), torch.float64)
+    return torch.isin(torch.full((), number, dtype=dtype), test, **options)
+
+
+def _widest(x: torch.Tensor, y: torch.Tensor) -> torch.dtype:
+    return torch.promote_types(x.dtype, y.dtype)
 
 
 def isclose(

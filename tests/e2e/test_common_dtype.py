@@ -41,12 +41,14 @@ OF_INTEGERS = [
     lambda x, y: torch.clamp(x, min=y),
     lambda x, y: torch.where(x > 3, x, y),
     lambda x, y: torch.isin(x, y),
+    lambda x, y: torch.isin(y, x),
 ]
 OF_FLOATS = [
     *(torch.mul, torch.div, torch.add, torch.sub, torch.lt, torch.eq, torch.minimum),
     *(torch.floor_divide, quotient, torch.atan2, torch.xlogy, torch.special.xlog1py),
     lambda x, y: torch.addcdiv(x, y, x + 2),
     lambda x, y: torch.ldexp(x, y.clamp(max=2)),
+    lambda x, y: torch.ldexp(y, x.clamp(max=2)),
 ]
 
 
@@ -61,8 +63,10 @@ def test_operand_without_dimensions(operators, tensors, numbers):
         for index, operator in enumerate(operators):
             for x in tensors:
                 for y in numbers:
-                    name = f"{index} {x.dtype} {y.dtype} {len(found)}"
-                    found[name] = operator(x, y)
+                    # Operands with dimensions widen the dtype.
+                    for operand in (y, y.expand(x.shape)):
+                        name = f"{index} {x.dtype} {y.dtype} {len(found)}"
+                        found[name] = operator(x, operand)
         return found
 
     report = unmess.check(unmess.capture(results, (tensors, numbers)), on="reference", calls=1)

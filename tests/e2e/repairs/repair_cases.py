@@ -604,6 +604,18 @@ CASES = [
         (torch.tensor([0.1], dtype=torch.float16),),
         "NaN or infinity",
     ),
+    Case(
+        "membership in eager's dtype",
+        torch.isin,
+        (torch.tensor(300), torch.tensor([44, 1], dtype=torch.uint8)),
+        "differ",
+    ),
+    Case(
+        "membership in eager's dtype",
+        lambda x: torch.isin(0.1, x),
+        (torch.full((12,), 0.1),),
+        "differ",
+    ),
     Case("integers divided by a number", lambda x: x / 0.1, (torch.tensor([0, 1]),), ""),
     Case(
         "leaky ReLU by its definition",
