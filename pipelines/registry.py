@@ -17,6 +17,7 @@ from pipelines.ir.modules import entry_function
 from pipelines.iree.assertions import ASSERTION_LINES, JOIN_ASSERTIONS
 from pipelines.iree.boolean_bytes import KEEP_BOOLEANS_IN_BYTES
 from pipelines.iree.channels_last import CHANNELS_LAST, CHANNELS_LAST_FEW_REGISTERS
+from pipelines.iree.concatenation import CONCATENATE_DYNAMIC_SIZES
 from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
@@ -142,6 +143,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
             HIDE_CONSTANTS,
             KEEP_BOOLEANS_IN_BYTES,
             KEEP_EXPONENTIALS,
+            CONCATENATE_DYNAMIC_SIZES,
             KEEP_SEEDS_AS_NUMBERS,
             KEEP_SORTED_VALUES,
             STORE_UPDATES,

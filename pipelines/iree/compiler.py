@@ -17,6 +17,7 @@ from pipelines.iree.assertions import ASSERTION_LINES
 from pipelines.iree.branch_references import copy_references
 from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
 from pipelines.iree.compiler_cache import compiled_once
+from pipelines.iree.concatenation import CONCATENATE_DYNAMIC_SIZES
 from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
@@ -126,6 +127,7 @@ def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tupl
     READ_WHOLE_TENSORS.apply(ir)
     KEEP_SORTED_VALUES.apply(ir)
     KEEP_SEEDS_AS_NUMBERS.apply(ir)
+    CONCATENATE_DYNAMIC_SIZES.apply(ir)
     STORE_UPDATES.apply(ir)
     HIDE_CONSTANTS.apply(ir)
     text = ir.operation.get_asm(enable_debug_info=True)

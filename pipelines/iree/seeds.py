@@ -1,8 +1,9 @@
 """Keeps the seed of random numbers as a number, where torch-mlir keeps a tensor.
 
 IREE reads the tensor back from the device before each random operator: four dropouts of 1,024
-elements take 84 µs in place of 49. It does not compile `hf:informer` with the tensor: "failed to
-legalize operation 'util.global.store'".
+elements take 84 µs in place of 49. It does not compile a program that stores the tensor if the
+global is below the function, as in `hf:informer`: "failed to legalize operation
+'util.global.store'".
 """
 
 from __future__ import annotations
@@ -77,6 +78,6 @@ def _is_stored_only(insertion: ir.Operation | None) -> bool:
 KEEP_SEEDS_AS_NUMBERS = Step(
     "iree-seeds-as-numbers",
     "keep the seed of random numbers as a number: IREE reads a tensor back from the device, and "
-    "does not compile hf:informer with one",
+    "does not compile some programs that store it",
     keep_seeds_as_numbers,
 )

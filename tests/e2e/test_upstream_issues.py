@@ -171,6 +171,17 @@ def test_iree_does_not_load_unsigned_globals():
         }""")
 
 
+def test_iree_does_not_compile_a_global_tensor_below_its_function():
+    with pytest.raises(Exception, match=r"failed to legalize operation 'util\.global\.store'"):
+        run_by_iree("""
+        func.func @main(%x: tensor<i64>) -> tensor<i64> {
+          %before = ml_program.global_load @seed : tensor<i64>
+          ml_program.global_store @seed = %x : tensor<i64>
+          return %before : tensor<i64>
+        }
+        ml_program.global private mutable @seed(dense<0> : tensor<i64>) : tensor<i64>""")
+
+
 def test_iree_does_not_compile_a_loop_with_a_computed_boolean():
     with pytest.raises(Exception, match=r"target materialization from \('i1'\)"):
         run_by_iree("""
