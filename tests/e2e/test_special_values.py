@@ -113,8 +113,11 @@ def test_special_values(dialect, dtype, runner):
     model = Functions(left_out)
     module = unmess.lower(_captured(dtype, left_out), to=dialect)
     results = unmess.load(module, on=runner)(*(each.clone() for each in inputs))
+    # On CPUs with instructions for bf16, the GELU of oneDNN is NaN for infinity.
+    with torch.backends.mkldnn.flags(enabled=False):
+        expectations = model(*inputs)
     wrong = {}
-    for ours, theirs in zip(results, model(*inputs), strict=True):
+    for ours, theirs in zip(results, expectations, strict=True):
         for name, expected in theirs.items():
             try:
                 torch.testing.assert_close(

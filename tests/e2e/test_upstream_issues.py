@@ -364,6 +364,23 @@ def test_counts_of_shifts_are_not_compared_with_the_bits():
     assert "arith.shli" in body and "arith.cmpi" not in body
 
 
+def test_floats_are_cast_to_narrow_integers_directly():
+    """The result for numbers out of range is undefined. On some CPUs it is right."""
+    text = lowered(
+        "func.func(convert-torch-to-linalg)",
+        """
+    func.func @main(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],ui8> {
+      %ui8 = torch.constant.int 0
+      %false = torch.constant.bool false
+      %none = torch.constant.none
+      %0 = torch.aten.to.dtype %x, %ui8, %false, %false, %none : !torch.vtensor<[2],f32>,
+        !torch.int, !torch.bool, !torch.bool, !torch.none -> !torch.vtensor<[2],ui8>
+      return %0 : !torch.vtensor<[2],ui8>
+    }""",
+    )
+    assert re.search(r"arith\.fpto[su]i %\w+ : f32 to i8", text)
+
+
 def test_casts_of_concatenated_tensors_are_not_folded():
     text = lowered(
         "func.func(canonicalize)",
