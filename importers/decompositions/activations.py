@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-_LOW = (torch.float16, torch.bfloat16)
+from importers.decompositions.numbers import REDUCED_FLOATS
 
 
 def elu(
@@ -32,11 +32,13 @@ def gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
 
     Exact GELU is computed in f32 for f16 and bf16, and NotImplemented for other dtypes.
     """
-    wide = x.float() if x.dtype in _LOW else x
+    wide = x.float() if x.dtype in REDUCED_FLOATS else x
     if approximate == "tanh":
         inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * wide * wide * wide)
         return (0.5 * wide * (1 + torch.tanh(inner))).to(x.dtype)
-    return torch.ops.aten.gelu.default(wide).to(x.dtype) if x.dtype in _LOW else NotImplemented
+    if x.dtype not in REDUCED_FLOATS:
+        return NotImplemented
+    return torch.ops.aten.gelu.default(wide).to(x.dtype)
 
 
 def log_softmax(x: torch.Tensor, dim: int, half_to_float: bool) -> Any:

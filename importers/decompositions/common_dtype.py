@@ -17,7 +17,7 @@ import torch
 from torch._ops import OpOverload
 from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dtypes
 
-from importers.decompositions.numbers import is_changed
+from importers.decompositions.numbers import REDUCED_FLOATS, is_changed
 
 aten = torch.ops.aten
 
@@ -34,7 +34,6 @@ _ROUNDS_ITS_RESULT_ONLY = frozenset(
 )
 # These operators call others with their operands as they are.
 _CALL_OTHERS = frozenset({aten.ldexp.Tensor, aten.float_power.Tensor_Tensor})
-_REDUCED = (torch.float16, torch.bfloat16)
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def conversion_of(operator: Any, args: Sequence[Any]) -> Conversion | None:
     tensors, numbers = _tensors(args), _numbers(operator, args)
     if operator in _ROUNDS_ITS_RESULT_ONLY and tensors:
         dtype = _common_dtype(tensors.values())
-        if dtype in _REDUCED:
+        if dtype in REDUCED_FLOATS:
             return Conversion(tensors, torch.float32) if _is_rounded(args[1], dtype) else None
     # Of equal dtypes, no operand is wider than the common dtype.
     if not numbers and len({value.dtype for value in tensors.values()}) <= 1:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from importers.decompositions.indexing import positions_along
+from importers.decompositions.numbers import REDUCED_FLOATS
 from importers.decompositions.overloads import takes_overload
 from importers.decompositions.scan import Combine, scan
 
@@ -70,7 +71,7 @@ def converted(
 
 def logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
     """Returns log(e^x0 + ... + e^xi) along `dim` for each i; NaN from the first NaN on."""
-    if x.dtype in (torch.float16, torch.bfloat16):
+    if x.dtype in REDUCED_FLOATS:
         return torch.logcumsumexp(x.float(), dim).to(x.dtype)
     return scan(_added, (x.clone(),), dim)[0] if x.dim() else x.clone()
 

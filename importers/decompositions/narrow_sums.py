@@ -7,9 +7,8 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from importers.decompositions.numbers import REDUCED_FLOATS
 from importers.decompositions.overloads import takes_overload
-
-_NARROW = (torch.float16, torch.bfloat16)
 
 
 @takes_overload
@@ -18,7 +17,7 @@ def in_f32(overload: torch._ops.OpOverload, x: torch.Tensor, *args: Any, **optio
 
     Returns NotImplemented for wide operands and for calls with a `dtype`.
     """
-    if x.dtype not in _NARROW or options.get("dtype") is not None:
+    if x.dtype not in REDUCED_FLOATS or options.get("dtype") is not None:
         return NotImplemented
     return pytree.tree_map(lambda y: y.to(x.dtype), overload(x.float(), *args, **options))
 
@@ -38,7 +37,7 @@ def batch_norm(
     Returns:
         The result in the dtype of `x`, and the mean and the inverse standard deviation in f32.
     """
-    if x.dtype not in _NARROW:
+    if x.dtype not in REDUCED_FLOATS:
         return NotImplemented
     wide = (None if y is None else y.float() for y in (x, weight, bias, mean, variance))
     result, *statistics = torch.ops.aten.native_batch_norm.default(*wide, training, momentum, eps)
@@ -55,7 +54,7 @@ def rms_norm(
 
     Returns NotImplemented for wide `x`.
     """
-    if x.dtype not in _NARROW:
+    if x.dtype not in REDUCED_FLOATS:
         return NotImplemented
     wide = x.float()
     axes = list(range(-len(normalized_shape), 0))

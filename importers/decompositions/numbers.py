@@ -9,6 +9,9 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from importers.decompositions.overloads import takes_overload
 
+# The floating-point dtypes of 16 bits.
+REDUCED_FLOATS = (torch.float16, torch.bfloat16)
+
 
 @takes_overload
 def with_tensor(overload: torch._ops.OpOverload, x: Any, y: Any) -> torch.Tensor:
@@ -24,8 +27,7 @@ def with_rounded_number(overload: torch._ops.OpOverload, x: Any, y: Any) -> Any:
     Returns NotImplemented for other dtypes, and if rounding does not change the number.
     """
     tensor, number = (x, y) if isinstance(x, torch.Tensor) else (y, x)
-    is_narrow = tensor.dtype in (torch.float16, torch.bfloat16)
-    if not is_narrow or not is_changed(number, tensor.dtype):
+    if tensor.dtype not in REDUCED_FLOATS or not is_changed(number, tensor.dtype):
         return NotImplemented
     number = rounded(number, tensor.dtype)
     return overload(x, number) if tensor is x else overload(number, y)

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from importers.decompositions.assertions import require, require_category_weights
+from importers.decompositions.numbers import REDUCED_FLOATS
 
 
 def multinomial(
@@ -64,13 +65,12 @@ def normal(mean: Any, std: Any = 1.0, generator: torch.Generator | None = None) 
     return torch.randn_like(like) * std + mean
 
 
-_NARROW = (torch.float16, torch.bfloat16)
-
-
 def narrow_normal(size: Sequence[int], **options: Any) -> torch.Tensor:
     """Returns f16 or bf16 normal samples, drawn in f32; NotImplemented for other dtypes."""
     dtype = options.get("dtype") or torch.get_default_dtype()
-    return torch.randn(size, dtype=torch.float32).to(dtype) if dtype in _NARROW else NotImplemented
+    if dtype not in REDUCED_FLOATS:
+        return NotImplemented
+    return torch.randn(size, dtype=torch.float32).to(dtype)
 
 
 def narrow_normal_like(x: torch.Tensor, **options: Any) -> torch.Tensor:
@@ -85,7 +85,7 @@ def narrow_uniform(size: Sequence[int], **options: Any) -> torch.Tensor:
     rounded to 1.
     """
     dtype = options.get("dtype") or torch.get_default_dtype()
-    if dtype not in _NARROW:
+    if dtype not in REDUCED_FLOATS:
         return NotImplemented
     steps = 2 / torch.finfo(dtype).eps
     step = torch.floor(torch.rand(size, dtype=torch.float32) * steps).clamp(max=steps - 1)
@@ -101,7 +101,7 @@ def narrow_normal_in_place(
     x: torch.Tensor, mean: float = 0, std: float = 1, generator: torch.Generator | None = None
 ) -> torch.Tensor:
     """Returns f16 or bf16 normal samples, drawn in f32, as `x` in shape and type."""
-    if x.dtype not in _NARROW:
+    if x.dtype not in REDUCED_FLOATS:
         return NotImplemented
     return (torch.randn(x.shape, dtype=torch.float32) * std + mean).to(x.dtype)
 
@@ -110,7 +110,7 @@ def narrow_uniform_in_place(
     x: torch.Tensor, low: float = 0, high: float = 1, generator: torch.Generator | None = None
 ) -> torch.Tensor:
     """Returns f16 or bf16 samples from `low` to `high`, as `x` in shape and type."""
-    if x.dtype not in _NARROW:
+    if x.dtype not in REDUCED_FLOATS:
         return NotImplemented
     samples = narrow_uniform(x.shape, dtype=x.dtype).to(torch.float32)
     return (samples * (high - low) + low).to(x.dtype)
@@ -120,7 +120,7 @@ def narrow_exponential(
     x: torch.Tensor, lambd: float = 1, generator: torch.Generator | None = None
 ) -> torch.Tensor:
     """Returns f16 or bf16 exponential samples, drawn in f32, as `x` in shape and type."""
-    if x.dtype not in _NARROW:
+    if x.dtype not in REDUCED_FLOATS:
         return NotImplemented
     return torch.ops.aten.exponential(x.to(torch.float32), lambd).to(x.dtype)
 

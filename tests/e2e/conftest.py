@@ -53,6 +53,7 @@ _LONGEST = (
     "test_integer_transformers.py",
     "test_recurrent.py",
     "test_output_dialects.py",
+    "test_output_dialect_rewrites.py",
     "test_runners.py",
     "test_mask_indices.py",
     "test_generate_encoder_decoder.py",

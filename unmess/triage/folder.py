@@ -166,8 +166,9 @@ class Folder:
         if self._best.trace is not None or command is None or self._run_file is None:
             return None
         self._trials.extend(_IR_SECONDS)
-        timeout = self._trials.options.timeout or _IR_SECONDS
-        tool = Tool(command, _IR, self._trials.folder, timeout)
+        options = self._trials.options
+        timeout = options.timeout or _IR_SECONDS
+        tool = Tool(command, _IR, self._trials.folder, timeout, options.memory_mb)
         return reduce_ir(text, tool, self._trials.say, lambda: self._trials.left)
 
     def _culprit(self, trace: Trace | None) -> Call | None:

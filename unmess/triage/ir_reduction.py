@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shlex
-import signal
-import subprocess
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from torch_mlir import ir
 
+from pipelines.backends.commands.process import run_command
 from pipelines.ir.modules import find_operations
 from unmess.core.ir.dialects import context_of_all
 from unmess.environment.doctor import find_tool
@@ -29,7 +27,6 @@ from unmess.triage.trials import TimeUp
 
 _FUNCTIONS = ("func.func", "util.func")
 _CALLS = ("func.call", "util.call")
-_ERROR = re.compile(r"\berror: (.*)")
 
 
 @dataclass(frozen=True)
@@ -39,43 +36,31 @@ class Tool:
     Attributes:
         command: the command line, with the name of the file as one argument.
         file: that name.
-        folder: for the files of candidates; holds no other files.
+        folder: for the file and the output of the command.
         timeout: the limit of one run, in seconds.
+        memory_mb: the memory of one run, in 10**6 bytes; None: no limit.
     """
 
     command: tuple[str, ...]
     file: str
     folder: Path
     timeout: float
+    memory_mb: float | None = None
 
     def symptom(self, text: str) -> str | None:
-        """Returns what a run on this IR shows: a signal or the first error; None if it passes.
+        """Returns how a run on this IR fails; None if it passes or takes too long.
 
-        Errors have no numbers, and no names of values and places. A run that takes too long passes.
+        The message has no numbers, and no names of values and places.
         """
-        path = self.folder / "candidate.mlir"
-        path.write_text(text)
-        command = [str(path) if word == self.file else word for word in self.command]
-        # IREE's tools are scripts that start another process.
-        process = subprocess.Popen(
-            [find_tool(command[0]) or command[0], *command[1:]],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            text=True,
-            errors="replace",
+        (self.folder / self.file).write_text(text)
+        name, *words = self.command
+        ended = run_command(
+            *([find_tool(name) or name, *words], self.folder),
+            timeout=self.timeout,
+            environment=os.environ,
+            memory_mb=self.memory_mb,
         )
-        try:
-            _, output = process.communicate(timeout=self.timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            return None
-        if not process.returncode:
-            return None
-        error = _ERROR.search(output)
-        return normalized(error[1]) if error else f"status {process.returncode}"
+        return None if ended.status is None or not ended.problem else normalized(ended.problem)
 
 
 @dataclass(frozen=True)
@@ -103,7 +88,7 @@ def reduce_ir(
     symptom = tool.symptom(text)
     if symptom is None:
         return None
-    best = count = None
+    best = None
 
     def holds(candidate: str | None, about: str) -> bool:
         nonlocal best
@@ -116,27 +101,24 @@ def reduce_ir(
         return True
 
     def with_operations(kept: Sequence[int]) -> bool:
-        nonlocal count
-        is_alike = holds(_with_operations(text, set(kept)), f"{len(kept)} operations")
-        count = len(kept) if is_alike else count
-        return is_alike
+        return holds(_with_operations(text, set(kept)), f"{len(kept)} operations")
 
     def with_symbols(kept: Sequence[str]) -> bool:
         return holds(_with_symbols(best, set(kept)), f"{len(kept)} other functions and globals")
 
     context = context_of_all()
     context.allow_unregistered_dialects = True
-    with contextlib.suppress(TimeUp), context, ir.Location.unknown():
+    with context, ir.Location.unknown():
         text = _inlined(text)
-        module = ir.Module.parse(text)
-        every = range(len(_operations(_entry(module))))
-        if len(every) and with_operations(every):
-            smallest(shortest_range(every, with_operations), with_operations)
-            module = ir.Module.parse(best)
-            symbols = [_symbol(each) for each in _others(module)]
-            if symbols and not with_symbols(()):
-                smallest(symbols, with_symbols)
-    return None if best is None else ReducedIr(best, count)
+        with contextlib.suppress(TimeUp):
+            every = range(_count(text))
+            if len(every) and with_operations(every):
+                smallest(shortest_range(every, with_operations), with_operations)
+                module = ir.Module.parse(best)
+                symbols = [_symbol(each) for each in _others(module)]
+                if symbols and not with_symbols(()):
+                    smallest(symbols, with_symbols)
+        return None if best is None else ReducedIr(best, _count(best))
 
 
 def _inlined(text: str) -> str:
@@ -228,6 +210,12 @@ def _text(module: ir.Module, original: str) -> str | None:
 def _entry(module: ir.Module) -> ir.Operation:
     """Returns the function with the most operations."""
     return max(_functions(module), key=lambda each: len(_operations(each)))
+
+
+def _count(text: str) -> int:
+    """Returns the number of operations of the entry function."""
+    module = ir.Module.parse(text)
+    return len(_operations(_entry(module)))
 
 
 def _functions(module: ir.Module) -> list[ir.Operation]:
