@@ -72,7 +72,10 @@ class Executable(EntryPoints["ExecutableEntryPoint"]):
         check_specialized(programs)
         self.notes = replaced_weights(programs)
         # Borrowed from the model. Only weights that compiled code cannot read directly are copied.
-        self._weights = {name: row_major(module.weights[name]) for name in self._names("weight")}
+        # Detached: `t_()` and the like of a parameter do not change the shapes of these.
+        self._weights = {
+            name: row_major(module.weights[name]).detach() for name in self._names("weight")
+        }
         self._borrowed = BorrowedMemory(self._weights)
         self.state: MutableMapping[str, torch.Tensor] = {
             name: row_major(module.weights[name].detach().clone()) for name in self._names("state")

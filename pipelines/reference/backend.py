@@ -86,11 +86,18 @@ class _Function:
         self._address = code.code.address(entry)
         self._checks = code.checks
         self._layout = ResultLayout([result.spec for result in signature.results])
+        # For each weight, the tensor of the last call and its descriptor. The Executable passes the
+        # same tensors in each call, and compares the addresses of their memory itself.
+        self._weights = {
+            position: (None, None)
+            for position, argument in enumerate(signature.arguments)
+            if argument.kind == "weight"
+        }
 
     def __call__(self, *operands: torch.Tensor | int | float | bool) -> list[Any]:
         structure = self._layout.allocate()
         # `alive` keeps the memory that the addresses point to until the call returns.
-        alive = [descriptor(o) if isinstance(o, torch.Tensor) else scalar(o) for o in operands]
+        alive = list(map(self._passed, range(len(operands)), operands))
         places = map(ctypes.addressof, (structure, *alive))
         array = (ctypes.c_void_p * (1 + len(alive)))(*places)
         # MLIR's packed interface takes the address of each argument. The only one is the array.
@@ -99,3 +106,15 @@ class _Function:
         if failure:
             raise self._checks[failure.number].error(failure.amount)
         return self._layout.take(structure)
+
+    def _passed(self, position: int, operand: torch.Tensor | int | float | bool) -> ctypes.Array:
+        """Returns memory with the operand's descriptor, or with a number."""
+        if not isinstance(operand, torch.Tensor):
+            return scalar(operand)
+        if position not in self._weights:
+            return descriptor(operand)
+        tensor, known = self._weights[position]
+        if tensor is not operand:
+            known = descriptor(operand)
+            self._weights[position] = operand, known
+        return known
