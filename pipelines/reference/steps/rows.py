@@ -18,7 +18,7 @@ from pipelines.ir.lazy_dialects import arith, memref, scf
 from pipelines.ir.modules import find_operations
 from pipelines.reference.analysis.aliasing import VIEWS, memory_block
 
-# An attribute of the created loops.
+# An attribute of the created loops. Their iterations may run in any order.
 ROWS = "unmess.rows"
 # Bytes of the shared buffers of a group below which they stay in the cache between operations.
 _LITTLE = 512 * 1024
@@ -252,8 +252,7 @@ def _emit(operations: list[ir.Operation], sizes: Iterable[int]) -> None:
         for end in ends:
             with points[-1] if points else ir.InsertionPoint(operations[-1]):
                 loop = scf.ForOp(zero, end, one)
-            if not indices:
-                loop.operation.attributes[ROWS] = ir.UnitAttr.get()
+            loop.operation.attributes[ROWS] = ir.UnitAttr.get()
             indices.append(loop.induction_variable)
             with ir.InsertionPoint(loop.body):
                 scf.YieldOp([])

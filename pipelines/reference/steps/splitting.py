@@ -19,13 +19,15 @@ from pipelines.reference.steps.rows import ROWS
 
 # An attribute of loops whose iterations may run in any order, or at the same time.
 PARTS = "unmess.parts"
-# Minimum number of innermost iterations in a part. They take about as long as waking a thread:
-# about ten microseconds.
-_ENOUGH = 1 << 16
+# Minimum number of innermost iterations in a part. Threads wait actively between the operations of a
+# call, so handing a part to one of them takes little time.
+_ENOUGH = 1 << 14
 # Number of steps of a contraction that take as long as one iteration of another operation.
-_STEPS = 8
+_STEPS = 32
 # Columns and rows that a schedule of products computes together. A part has a multiple of them.
-_COLUMNS, _ROWS = 32, 8
+_COLUMNS, _ROWS = 32, 4
+# Maximum number of parts for each thread.
+_MOST = 4
 
 
 def split(module: ir.Module, threads: int) -> None:
@@ -48,25 +50,27 @@ def _may_be_split(operation: ir.Operation) -> bool:
     return ROWS in operation.attributes or operation.name == "linalg.generic"
 
 
-def _split_rows(loop: ir.Operation, threads: int) -> None:
-    first, last, step = (constant_integer(value) for value in loop.operands)
-    if (first, step) != (0, 1) or last is None:
+def _split_rows(outermost: ir.Operation, threads: int) -> None:
+    """Splits the outermost loop of a nest over rows that has enough work in each iteration."""
+    nest = find_operations(outermost, lambda each: ROWS in each.attributes)[::-1]
+    generics = find_operations(outermost, lambda inner: inner.name == "linalg.generic")
+    sizes = [constant_integer(loop.operands[1]) for loop in nest]
+    for depth, loop in enumerate(nest):
+        parts = _parts(sizes[depth], threads)
+        work = sum(map(_work, generics)) * math.prod(sizes[depth:])
+        if parts is None or work < parts * _ENOUGH:
+            continue
+        for outer in nest[:depth]:
+            # Otherwise, the whole nest would become one function.
+            del outer.attributes[ROWS]
+        with ir.InsertionPoint(loop), loop.location:
+            turns, start, end = _begin(parts, sizes[depth] // parts)
+            with ir.InsertionPoint.at_block_terminator(turns.body):
+                copy = loop.clone()
+                copy.operation.operands[0] = start
+                copy.operation.operands[1] = end
+        loop.erase()
         return
-    parts = _parts(last, threads)
-    work = sum(_work(operation) for operation in _generics(loop)) * last
-    if parts is None or work < parts * _ENOUGH:
-        return
-    with ir.InsertionPoint(loop), loop.location:
-        turns, start, end = _begin(parts, last // parts)
-        with ir.InsertionPoint.at_block_terminator(turns.body):
-            copy = loop.clone()
-            copy.operation.operands[0] = start
-            copy.operation.operands[1] = end
-    loop.erase()
-
-
-def _generics(operation: ir.Operation) -> list[ir.Operation]:
-    return find_operations(operation, lambda inner: inner.name == "linalg.generic")
 
 
 def _split_generic(generic: ir.Operation, threads: int) -> None:
@@ -121,14 +125,15 @@ def _candidates(generic: ir.Operation) -> list[tuple[int, int]]:
 
 
 def _parts(size: int | None, threads: int, multiple: int = 1) -> int | None:
-    """Returns the smallest number of equal parts that keeps all threads busy, or None.
+    """Returns a number of equal parts that keeps the threads busy, or None if there is none.
 
-    It is less than twice the number of threads.
+    Each thread has the same number of parts, or one less. The number with the least idle time is
+    chosen, and the smallest such number.
     """
     if size is None or size % multiple:
         return None
-    counts = range(threads, 2 * threads)
-    return next((count for count in counts if size // multiple % count == 0), None)
+    counts = [n for n in range(threads, _MOST * threads) if size // multiple % n == 0]
+    return min(counts, key=lambda count: -(-count // threads) / count, default=None)
 
 
 def _begin(parts: int, length: int) -> tuple[scf.ForOp, ir.Value, ir.Value]:

@@ -5,6 +5,7 @@
 #out = affine_map<(d0, d1, d2) -> (d0, d1)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
+#line = affine_map<(d0) -> (d0)>
 
 // A product is split into two halves of the columns. Each half reads half of one operand.
 // CHECK-LABEL: func.func @product(
@@ -79,5 +80,32 @@ func.func @little(%x: memref<64x64xf32>) {
     %0 = arith.addf %o, %o : f32
     linalg.yield %0 : f32
   }
+  return
+}
+
+// A nest of loops over rows is split at the first loop that is long enough: not at the batch of 1.
+// CHECK-LABEL: func.func @nest(
+// CHECK:         scf.for %{{.*}} = %c0{{.*}} to %c1
+// CHECK:           scf.for %{{.*}} = %c0{{.*}} to %c2
+// CHECK:             scf.for
+// CHECK:               linalg.generic
+// CHECK:             {unmess.rows}
+// CHECK:           {unmess.parts}
+// CHECK-NOT:     unmess.rows
+// CHECK:         return
+func.func @nest(%x: memref<1x8x65536xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %image = %c0 to %c1 step %c1 {
+    scf.for %channel = %c0 to %c8 step %c1 {
+      %row = memref.subview %x[%image, %channel, 0] [1, 1, 65536] [1, 1, 1] : memref<1x8x65536xf32> to memref<65536xf32, strided<[1], offset: ?>>
+      linalg.generic {indexing_maps = [#line], iterator_types = ["parallel"]} outs(%row : memref<65536xf32, strided<[1], offset: ?>>) {
+      ^bb0(%o: f32):
+        %0 = arith.addf %o, %o : f32
+        linalg.yield %0 : f32
+      }
+    } {unmess.rows}
+  } {unmess.rows}
   return
 }
