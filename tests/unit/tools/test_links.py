@@ -55,6 +55,15 @@ def test_every_page_is_linked_from_the_index():
     assert {*PAGES} - {index} - linked == set()
 
 
+def test_files_of_the_reference_runners_steps_exist():
+    text = (ROOT / "docs" / "reference-runner.md").read_text()
+    rows = re.findall(r"^\| [\w ,]+ \| (`.*?`) \| ", text, re.MULTILINE)
+    named = {Path(name).name for row in rows for name in re.findall(r"`([\w./]+\.\w+)`", row)}
+    existing = {path.name for path in (ROOT / "pipelines").rglob("*.*")}
+    assert "fusion.py" in named
+    assert named - existing == set()
+
+
 def test_broken_links_are_found(tmp_path):
     (tmp_path / "other.md").write_text("# A title: with `code`\n## Twice\n## Twice\n")
     page = tmp_path / "page.md"
