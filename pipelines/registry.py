@@ -64,6 +64,7 @@ PIPELINES: dict[str, Pipeline] = {
         UPSTREAM,
         lowering.PREPARE,
         lowering.BUFFERIZE,
+        lowering.MERGE_VIEWS,
         lowering.LLVM,
     )
 }

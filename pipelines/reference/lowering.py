@@ -23,6 +23,7 @@ PREPARE = _pipeline(
             "func.func(refback-generalize-tensor-pad)", "lower tensor.pad to fill and insert_slice"
         ),
         Step("func.func(refback-generalize-tensor-concat)", "lower tensor.concat to insert_slice"),
+        Step("func.func(linalg-generalize-named-ops)", "give the fills of paddings the same form"),
         Step(
             "func.func(tm-tensor-bufferize)", "bufferize scatter, scan, sort, top-k and attention"
         ),
@@ -61,6 +62,11 @@ BUFFERIZE = _pipeline(
         Step("cse", "merge equal address computations"),
         Step("canonicalize", "fold the remaining deallocations"),
     ),
+)
+
+MERGE_VIEWS = _pipeline(
+    name="reference-merge-views",
+    steps=(Step("cse", "merge equal views, so that operations in place have one buffer"),),
 )
 
 LLVM = _pipeline(

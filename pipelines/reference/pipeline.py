@@ -17,6 +17,7 @@ from pipelines.reference.analysis.effort import (
 from pipelines.reference.lowering import (
     BUFFERIZE,
     LLVM,
+    MERGE_VIEWS,
     PREPARE,
     mark_unaliased,
     protect_arguments,
@@ -32,6 +33,7 @@ from pipelines.reference.steps.bf16 import (
 )
 from pipelines.reference.steps.checks import insert_checks
 from pipelines.reference.steps.collapsing import collapse_loops
+from pipelines.reference.steps.fills import repeat_fills, restore_zeros, start_at_zero
 from pipelines.reference.steps.fusion import FUSION
 from pipelines.reference.steps.integer_loops import INTEGER_LOOPS
 from pipelines.reference.steps.kernels import vectorize
@@ -131,6 +133,16 @@ PIPELINE: tuple[Pipeline | Step, ...] = (
         "create views next to their readers, so that their memory is not reused before",
         sink_views,
     ),
+    Step(
+        "reference-repeat-fills",
+        "repeat fills for each operation that writes to the filled tensor, instead of copies",
+        repeat_fills,
+    ),
+    Step(
+        "reference-start-at-zero",
+        "mark products and convolutions that start at zero, and remove the zeros",
+        start_at_zero,
+    ),
     Step("reference-protect", "forbid writing to arguments other than state", protect_arguments),
     BUFFERIZE,
     Step(
@@ -161,6 +173,7 @@ PIPELINE: tuple[Pipeline | Step, ...] = (
         lambda module, context: split(module, context.threads),
         takes_context=True,
     ),
+    MERGE_VIEWS,
     Step("reference-outline", "outline operations; equal ones share one function", outline),
     Step(
         "reference-lifetimes",
@@ -189,6 +202,11 @@ PIPELINE: tuple[Pipeline | Step, ...] = (
         "create vector kernels for this processor where they save time",
         _vectorize,
         takes_context=True,
+    ),
+    Step(
+        "reference-restore-zeros",
+        "fill the results of the other products with zeros",
+        restore_zeros,
     ),
     Step(
         "reference-bf16-arithmetic",

@@ -23,13 +23,21 @@ from torch_mlir import ir
 from pipelines.ir.contraction import Contraction, find_contraction, indexing_maps
 from pipelines.reference.schedules.kernel import Kernel
 from pipelines.reference.schedules.machine import Machine
-from pipelines.reference.schedules.panel import InPlace, Panel, PanelColumns, Source
-from pipelines.reference.schedules.places import Buffer, Index, Nest, Place, load_number
+from pipelines.reference.schedules.panel import CHAIN, InPlace, Panel, PanelColumns, Source
+from pipelines.reference.schedules.places import (
+    Buffer,
+    Index,
+    Nest,
+    Place,
+    Ranges,
+    load_number,
+    sum_of_dimensions,
+)
 
 # Number of rows up to which copying the right operand costs more than it saves.
 _FEW_ROWS = 16
-# Size of a convolution's innermost output dimension below which all columns share a panel.
-_SHORT = 28
+# Size of an image below which all columns share a panel.
+_SMALL = 28 * 28
 
 
 def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str | None:
@@ -43,15 +51,17 @@ def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str
     if found is None:
         return None
     maps = indexing_maps(generic)
-    last = list(maps[found.rhs].results)[-1]
-    contiguous = isinstance(last, ir.AffineDimExpr) and last.position == found.column
+    last = sum_of_dimensions(list(maps[found.rhs].results)[-1])
+    contiguous = (found.column, 1) in last
     rows = found.extent(found.rows)
-    if rows < 2 and not (contiguous and not found.windows):
+    if rows < 2 and (found.windows or not contiguous):
         return None
     if not all(_is_plain(operand.type) for operand in generic.operands):
         return None
     kernel = _Contraction(function, generic, found, machine)
-    return kernel.text(copied=found.windows or not contiguous or rows > _FEW_ROWS)
+    # In place, a register holds the whole sum.
+    is_long = found.windows and found.extent(found.depth) > CHAIN
+    return kernel.text(copied=not contiguous or rows > _FEW_ROWS or is_long)
 
 
 def _is_plain(memref: ir.Type) -> bool:
@@ -76,7 +86,7 @@ class _Contraction(Kernel):
     def text(self, *, copied: bool) -> str:
         """Returns the whole function."""
         found, code = self.found, self.code
-        shared = self._shared_columns() if copied else []
+        shared, group = self._shared_columns() if copied else ([], 1)
         outer = [*found.batch, *(d for d in found.columns if d not in shared)]
         outer = [d for d in outer if d != found.column]
         rows = [d for d in found.rows if d != self._main_row()]
@@ -85,7 +95,8 @@ class _Contraction(Kernel):
                 with Nest(code, rows, self.sizes, place) as inner:
                     self._direct(inner)
             elif shared:
-                self._with_shared_panel(place, shared, rows)
+                with code.loop(0, found.sizes[shared[0]], group) as start:
+                    self._with_shared_panel({**place, shared[0]: start}, shared, group, rows)
             else:
                 self._with_panels(place, rows)
         return self.end()
@@ -93,11 +104,16 @@ class _Contraction(Kernel):
     def _main_row(self) -> int | None:
         return max(self.found.rows, key=lambda d: self.found.sizes[d] or 1 << 40, default=None)
 
-    def _shared_columns(self) -> list[int]:
-        """Returns the column dimensions that fill one panel together: those of a small image."""
+    def _shared_columns(self) -> tuple[list[int], int]:
+        """Returns the column dimensions that fill one panel together, none if there is only one.
+
+        A row of an image that is no multiple of a register would leave parts of registers unused.
+        The second result is how many steps of the first of these dimensions a panel holds: all of a
+        small image, or the number of rows with the least unused parts.
+        """
         found = self.found
-        if not found.windows or (found.sizes[found.column] or _SHORT) >= _SHORT:
-            return []
+        if not found.windows:
+            return [], 1
         strides, _ = ir.MemRefType(self.out.type).get_strides_and_offset()
         shared: list[int] = []
         expected = 1
@@ -105,11 +121,18 @@ class _Contraction(Kernel):
             dimension = terms[0][0] if len(terms) == 1 else None
             if dimension not in found.columns or stride != expected:
                 break
-            shared.insert(0, dimension)
             if found.sizes[dimension] is None:
-                return []
+                return [], 1
+            shared.insert(0, dimension)
             expected *= found.sizes[dimension]
-        return shared if len(shared) > 1 else []
+        if len(shared) < 2:
+            return [], 1
+        if expected < _SMALL:
+            return shared, found.sizes[shared[0]]
+        height, width = (found.sizes[dimension] for dimension in shared[-2:])
+        groups = [count for count in range(1, height + 1) if height % count == 0]
+        group = min(groups, key=lambda count: -(-count * width // self.lanes) / count)
+        return (shared[-2:], group) if group > 1 else ([], 1)
 
     # Panels -------------------------------------------------------------------------------------
 
@@ -130,40 +153,52 @@ class _Contraction(Kernel):
                         panel.fill(there, depths, width if count is None else count)
                         with Nest(code, rows, self.sizes, place) as inner:
                             inner = {**inner, column: position}
-                            self._rows(inner, height, width, count, panel.columns(0), depths)
+                            reader = panel.columns(0)
+                            self._rows(inner, height, width, count, reader, depths, block)
         panel.free()
 
-    def _with_shared_panel(self, place: Place, shared: list[int], rows: list[int]) -> None:
-        """Emits loops with one panel for all columns of a small image, row after row."""
+    def _with_shared_panel(
+        self, place: Place, shared: list[int], group: int, rows: list[int]
+    ) -> None:
+        """Emits loops with one panel for several rows of an image, or all of it.
+
+        Args:
+            place: where the first shared dimension starts.
+            group: how many of its steps the panel holds.
+        """
         code, found = self.code, self.found
-        count = math.prod(found.sizes[d] for d in shared)
+        counts = [group, *(found.sizes[d] for d in shared[1:])]
+        count = math.prod(counts)
         width, height = self.machine.tile(self.source.item, count, self._known_rows())
-        padded = -(-count // width) * width
-        panel = Panel(self.source, padded)
+        panel = Panel(self.source, -(-count // width) * width)
         flat = self._flat_output(len(shared))
+        # The first column of the panel in the flat result.
+        origin = code.sum([(place[shared[0]], count // group)])
+        ranges = {d: (0, size) for d, size in zip(shared, counts, strict=True)}
         for first, last, step in panel.blocks():
             with code.loop(first, last, step) as block:
                 depths = panel.bounds(block, step)
-                with Nest(code, shared[:-1], self.sizes, place) as inner:
+                with Ranges(code, shared[:-1], ranges) as steps:
                     offset = code.sum(
                         [
-                            (inner[d], math.prod(found.sizes[e] for e in shared[position + 1 :]))
+                            (steps[d], math.prod(counts[position + 1 :]))
                             for position, d in enumerate(shared[:-1])
                         ]
                     )
-                    panel.fill(
-                        {**inner, found.column: 0}, depths, found.sizes[found.column], offset
-                    )
+                    start = code.sum([(place[shared[0]], 1), (steps[shared[0]], 1)])
+                    there = {**place, **steps, shared[0]: start, found.column: 0}
+                    panel.fill(there, depths, found.sizes[found.column], offset)
                 with Nest(code, rows, self.sizes, place) as inner:
-                    for start, size in self.columns(count, width):
-                        with code.loop(*start, width) as position:
+                    for columns, size in self.columns(count, width):
+                        with code.loop(*columns, width) as position:
                             self._rows(
-                                {**inner, found.column: position},
+                                {**inner, found.column: code.sum([(origin, 1), (position, 1)])},
                                 height,
                                 width,
                                 size,
                                 panel.columns(position),
                                 depths,
+                                block,
                                 flat,
                             )
         panel.free()
@@ -196,7 +231,7 @@ class _Contraction(Kernel):
         for start, count in self.columns(size, width):
             with code.loop(*start, width) as position:
                 here = {**place, column: position}
-                self._rows(here, height, width, count, InPlace(self.source), full)
+                self._rows(here, height, width, count, InPlace(self.source), full, 0)
 
     def _known_rows(self) -> int | None:
         row = self._main_row()
@@ -212,18 +247,23 @@ class _Contraction(Kernel):
         valid: Index | None,
         reader: InPlace | PanelColumns,
         depths: dict[int, tuple[Index, Index]],
+        block: Index,
         out: Buffer | None = None,
     ) -> None:
-        """Emits the loops over all rows of one tile of columns."""
+        """Emits the loops over all rows of one tile of columns.
+
+        Args:
+            block: where the block of the depth starts. The first block starts at 0.
+        """
         code, row = self.code, self._main_row()
         out = out or self.out
         if row is None:
-            self._tile([place], width, valid, reader, depths, out)
+            self._tile([place], width, valid, reader, depths, block, out)
             return
         for (first, last), step in self.rows(self.sizes[row], height):
             with code.loop(first, last, step) as start:
                 places = [{**place, row: code.sum([(start, 1)], offset)} for offset in range(step)]
-                self._tile(places, width, valid, reader, depths, out)
+                self._tile(places, width, valid, reader, depths, block, out)
 
     def _tile(
         self,
@@ -232,6 +272,7 @@ class _Contraction(Kernel):
         valid: Index | None,
         reader: InPlace | PanelColumns,
         depths: dict[int, tuple[Index, Index]],
+        block: Index,
         out: Buffer,
     ) -> None:
         """Emits the sums of one tile, a vector for each row."""
@@ -242,10 +283,30 @@ class _Contraction(Kernel):
         addresses = [out.at(code, place) for place in places]
         sums = [self.zeros(vector)] * len(places)
         self._depth(list(depths), places, depths, sums, vector, width, mask, reader)
+        if not self.starts_at_zero or block != 0:
+            before = self._before(out, addresses, width, mask, block)
+            sums = [self.added(*pair, vector) for pair in zip(before, sums, strict=True)]
         for address, total in zip(addresses, sums, strict=True):
-            before = self.load(out, address, width, mask)
-            total = self.added(before, total, vector)
             self.store(total, out, address, width, mask)
+
+    def _before(
+        self, out: Buffer, addresses: list[str], width: int, mask: str | None, block: Index
+    ) -> list[str]:
+        """Emits reads of the sums of earlier blocks, or zeros in the first block."""
+        code = self.code
+        if not self.starts_at_zero or isinstance(block, int):
+            return [self.load(out, address, width, mask) for address in addresses]
+        vector = f"vector<{width}x{self.element}>"
+        zero, types = self.zeros(vector), ", ".join([vector] * len(addresses))
+        is_first = code.value(f"arith.cmpi eq, {block}, {code.index(0)} : index")
+        result = code.name()
+        code.add(f"{result}:{len(addresses)} = scf.if {is_first} -> ({types}) {{")
+        code.add(f"scf.yield {', '.join([zero] * len(addresses))} : {types}")
+        code.add("} else {")
+        loaded = [self.load(out, address, width, mask) for address in addresses]
+        code.add(f"scf.yield {', '.join(loaded)} : {types}")
+        code.add("}")
+        return [f"{result}#{position}" for position in range(len(addresses))]
 
     def _depth(
         self,

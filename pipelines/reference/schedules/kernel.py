@@ -9,6 +9,8 @@ from pipelines.reference.schedules.code import Code
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.schedules.places import Buffer, Index, load, sum_of_dimensions, zeros
 
+# An attribute of a contraction that starts at zero, whatever its result holds before.
+STARTS_AT_ZERO = "unmess.starts_at_zero"
 # The bounds of a range of a dimension, and how many of its values are processed together.
 Range = tuple[tuple[Index, Index], int]
 
@@ -20,10 +22,12 @@ class Kernel:
         code: the emitted code.
         buffers: the operands, results last.
         sizes: the sizes of the loops: numbers, or names of values.
+        starts_at_zero: whether to ignore what the result holds before.
     """
 
     def __init__(self, function: ir.OpView, generic: ir.Operation, machine: Machine):
         self.machine = machine
+        self.starts_at_zero = STARTS_AT_ZERO in generic.attributes
         self.code = Code()
         arguments = list(function.regions[0].blocks[0].arguments)
         names = [f"%arg{position}" for position in range(len(arguments))]

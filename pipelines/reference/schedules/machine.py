@@ -34,15 +34,11 @@ class Machine:
         """
         lanes = self.vector_bytes // item
         half = self.registers // 2
-        # Prefer two vectors per row for each broadcast number, and narrower ones for few columns.
-        widths = [2 * lanes, lanes, 3 * lanes, 4 * lanes]
-        if columns is not None:
-            while lanes > 2 and columns <= lanes // 2:
-                lanes //= 2
-                widths = [lanes]
-            width = min(widths, key=lambda w: (-(-columns // w) * w, widths.index(w)))
-        else:
-            width = widths[0]
+        # Two vectors per row for each broadcast number, and narrower ones for few columns. The last
+        # tile of a row is narrower, so other widths need as many vectors.
+        while columns is not None and lanes > 2 and columns <= lanes // 2:
+            lanes //= 2
+        width = lanes if columns is not None and columns <= lanes else 2 * lanes
         vectors = max(width * item // self.vector_bytes, 1)
         most = max(half // vectors, 1)
         if rows is None:

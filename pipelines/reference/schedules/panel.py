@@ -23,7 +23,7 @@ from pipelines.reference.schedules.places import (
 _BYTES = 256 * 1024
 # Number of steps that a register sums before it is added to the result. Long chains of additions
 # lose precision, and eager's kernels cut them too.
-_CHAIN = 512
+CHAIN = 512
 
 
 @dataclass
@@ -264,7 +264,7 @@ def _block(source: Source, width: int) -> tuple[int | None, int]:
         return None, 1
     others = found.extent(tuple(d for d in found.depth if d != deepest))
     others = 1 if math.isinf(others) else int(others)
-    limit = max(min(_BYTES // (width * source.item), _CHAIN) // others, 16)
+    limit = max(min(_BYTES // (width * source.item), CHAIN) // others, 16)
     size = found.sizes[deepest]
     if size is None:
         return deepest, limit

@@ -145,7 +145,10 @@ class _Windows(Kernel):
     def _tile(self, places: list[Place], width: int, valid: int | None) -> None:
         mask = self.mask(width, valid)
         addresses = [self.out.at(self.code, place) for place in places]
-        totals = [self.load(self.out, address, width, mask) for address in addresses]
+        if self.starts_at_zero:
+            totals = [self.zeros(f"vector<{width}x{self.element}>")] * len(places)
+        else:
+            totals = [self.load(self.out, address, width, mask) for address in addresses]
         self._accumulate(self.depth, places, totals, width, valid)
         for address, total in zip(addresses, totals, strict=True):
             self.store(total, self.out, address, width, mask)
