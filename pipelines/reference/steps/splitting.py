@@ -19,8 +19,8 @@ from pipelines.reference.steps.rows import ROWS
 
 # An attribute of loops whose iterations may run in any order, or at the same time.
 PARTS = "unmess.parts"
-# Minimum number of innermost iterations in a part. Threads wait actively between the operations of a
-# call, so handing a part to one of them takes little time.
+# Minimum number of innermost iterations in a part. Threads wait actively between the operations of
+# a call, so handing a part to one of them takes little time.
 _ENOUGH = 1 << 14
 # Number of steps of a contraction that take as long as one iteration of another operation.
 _STEPS = 32
