@@ -162,7 +162,7 @@ class _Conversion(SumBuilder):
         """Returns the integers of a floating-point node, or None for an input of the program."""
         if source.op != "call_function":
             return None
-        if not (grid.is_single and grid.has_eight_bits):
+        if not (grid.is_single and grid.is_int8):
             raise NoForm(f"its result is quantized to {grid.dtype}, per channel or not")
         if source in self._integers:
             return self._on_grid(*self._integers[source], grid)
@@ -189,7 +189,7 @@ class _Conversion(SumBuilder):
     def _on_grid(self, integers: Node, old: Grid, new: Grid) -> Node:
         if old == new:
             return integers
-        if not (old.is_single and old.has_eight_bits):
+        if not (old.is_single and old.is_int8):
             raise NoForm("its operand has a scale per channel")
         points = old.zero_point, new.zero_point
         scaled = self._rescale(integers, old.scale, -1, points, new.dtype, new.scale)
@@ -204,7 +204,7 @@ class _Conversion(SumBuilder):
         if len(operands) != 1:
             return None
         ((integers, old),) = operands
-        if not (old.is_single and old.has_eight_bits):
+        if not (old.is_single and old.is_int8):
             return None
         limits = torch.iinfo(old.dtype)
         numbers = torch.arange(limits.min, limits.max + 1, dtype=torch.int32)
@@ -259,7 +259,7 @@ class _Conversion(SumBuilder):
         if self._constants.value(node) is not None:
             self._transpose_weight(node, integers, grid)
             return
-        if not grid.is_single or not grid.has_eight_bits:
+        if not grid.is_single or not grid.is_int8:
             return
         if node.target == aten.dropout.default:
             if not arguments_of(node)["train"]:
@@ -287,7 +287,7 @@ class _Conversion(SumBuilder):
         """
         values = arguments_of(node)
         integers, grid = self._integers.get(values["self"], (None, None))
-        if integers is None or not (grid.is_single and grid.has_eight_bits):
+        if integers is None or not (grid.is_single and grid.is_int8):
             return
         number = float(values["value"] or 0)
         filler = grid.integer(number) if math.isfinite(number) else None
@@ -304,7 +304,7 @@ class _Conversion(SumBuilder):
         values = arguments_of(node)
         x, grid = self._integers.get(values["self"], (None, None))
         axes = 2 if node.target == aten.max_pool2d.default else 1
-        if x is None or not (grid.is_single and grid.has_eight_bits):
+        if x is None or not (grid.is_single and grid.is_int8):
             return
         image = x.meta["val"].shape[2:]
         if len(image) != axes:

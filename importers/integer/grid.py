@@ -60,7 +60,7 @@ class Grid:
         return self.axis == -1
 
     @property
-    def has_eight_bits(self) -> bool:
+    def is_int8(self) -> bool:
         """Whether the integers are i8."""
         return self.dtype == torch.int8
 

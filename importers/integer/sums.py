@@ -55,7 +55,7 @@ class SumBuilder(NodeBuilder):
         if not isinstance(node, Node) or node not in self._integers:
             raise NoForm("an operand is not quantized")
         integers, grid = self._integers[node]
-        if not grid.has_eight_bits:
+        if not grid.is_int8:
             raise NoForm(f"an operand has integers of type {grid.dtype}")
         if not grid.is_single and grid.axis not in axes:
             raise NoForm(f"an operand has a scale for each index of axis {grid.axis}")

@@ -39,7 +39,7 @@ _WEIGHT = QuantizationSpec(
 )
 _WEIGHTED = (aten.conv1d.default, aten.conv2d.default, aten.linear.default)
 _PRODUCTS = (aten.matmul.default, aten.mm.default, aten.bmm.default)
-_SUMS = (
+_ARITHMETIC = (
     aten.add.Tensor, aten.add_.Tensor, aten.sub.Tensor, aten.sub_.Tensor,
     aten.mul.Tensor, aten.mul_.Tensor,
 )  # fmt: skip
@@ -94,11 +94,13 @@ class EightBits(Quantizer):
             if node.args[1].op != "get_attr" or node.args[0] is node.args[1]:
                 return
             self._mark(node, specs)
-        elif node.target in _PRODUCTS + _SUMS:
+        elif node.target in _PRODUCTS + _ARITHMETIC:
             # With a number as an operand, it is a function of one element.
             operands = [each for each in node.args[:2] if isinstance(each, Node)]
             # An attention mask may have infinities, and softmax reads the sum in f32.
-            masks = node.target in _SUMS and all(each.target in _SOFTMAX for each in node.users)
+            masks = node.target in _ARITHMETIC and all(
+                each.target in _SOFTMAX for each in node.users
+            )
             if all(map(_is_f32, operands)) and not masks:
                 self._mark(node, dict.fromkeys(operands, _ACTIVATION))
         elif node.target in _MEANS or node.target in _FUNCTIONS:

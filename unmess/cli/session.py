@@ -79,7 +79,7 @@ class Session:
 
             check_model_string(model)
         # Imported here: commands that work on no model need neither it nor `logging`.
-        from unmess.core.errors.quiet import quiet_libraries, show_libraries
+        from unmess.core.errors.quiet import quiet_libraries, show_pytorch_messages
 
         def begin(stage: str) -> None:
             self.stage = stage
@@ -89,7 +89,7 @@ class Session:
             # Importing PyTorch or MLIR is the first slow step.
             self.progress.begin(f"{model}: loading {'PyTorch' if pytorch else 'MLIR'}")
             if self.verbose or self.debug:
-                show_libraries()
+                show_pytorch_messages()
             else:
                 quiet_libraries(pytorch)
             with listening(begin), self._debugging(print_after):

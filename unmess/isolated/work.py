@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from unmess.core.errors.failure import as_error, full_cause
 from unmess.core.errors.model_sources import source_text
-from unmess.core.errors.quiet import quiet_libraries, show_libraries
+from unmess.core.errors.quiet import quiet_libraries, show_pytorch_messages
 from unmess.core.options.target_options import TargetOptions
 from unmess.core.processes.children import limit_memory
 from unmess.core.processes.current_stage import listening
@@ -61,7 +61,7 @@ class _Work:
         if options.debug:
             faulthandler.enable()
         if options.debug or options.verbose:
-            show_libraries()
+            show_pytorch_messages()
         else:
             quiet_libraries()
         limit_memory(options.memory_mb)

@@ -16,7 +16,7 @@ from importers.decompositions.tracing import trace, tracing
 from unmess.captured import captured
 from unmess.core.errors.error import Error
 from unmess.core.errors.failure import as_error
-from unmess.core.errors.quiet import quiet_libraries, show_libraries
+from unmess.core.errors.quiet import quiet_libraries, show_pytorch_messages
 from unmess.core.processes.current_stage import listening
 from unmess.core.program.program import Program
 from unmess.probe.answers import answer_path, read_answer, write_answer
@@ -53,7 +53,7 @@ def examine(
         verbose: let libraries print warnings and logs.
     """
     if verbose:
-        show_libraries()
+        show_pytorch_messages()
     else:
         quiet_libraries()
     stage = "source"

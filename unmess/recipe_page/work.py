@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from unmess.core.errors.failure import as_error
 from unmess.core.errors.model_sources import source_text
-from unmess.core.errors.quiet import quiet_libraries, show_libraries
+from unmess.core.errors.quiet import quiet_libraries, show_pytorch_messages
 from unmess.core.processes.current_stage import current_stage, listening
 from unmess.isolated import Options
 from unmess.recipe_page.facts import EntryCost, ProgramFacts, StageFacts, Tensors
@@ -43,7 +43,7 @@ def describe(
     then one StageFacts for each of `stages`.
     """
     if options.verbose or options.debug:
-        show_libraries()
+        show_pytorch_messages()
     else:
         quiet_libraries()
     with listening(lambda stage: send(Begun(stage))):

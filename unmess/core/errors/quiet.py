@@ -45,7 +45,7 @@ def quiet_libraries(pytorch: bool = True) -> None:
         _for_good.enter_context(_drop_graphs())
 
 
-def show_libraries() -> None:
+def show_pytorch_messages() -> None:
     """Makes `quiet_pytorch` do nothing for the rest of this process."""
     global _is_shown
     _is_shown = True
