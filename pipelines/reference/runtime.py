@@ -111,10 +111,11 @@ def _keep_freed_memory() -> None:
     """
     if any(name in os.environ for name in _OWN_SETTINGS):
         return
+    # Another C library does not have this function, and another allocator ignores it.
     with contextlib.suppress(AttributeError):
-        # Another C library does not have this function, and another allocator ignores it.
+        change = ctypes.CDLL(None).mallopt
         for setting in (_M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD):
-            ctypes.CDLL(None).mallopt(setting, _KEPT)
+            change(setting, _KEPT)
 
 
 def _openmp() -> list[int | None]:

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.utils import _pytree as pytree
 
 import unmess
 
@@ -57,11 +58,11 @@ def test_products_and_convolutions(threads):
             [torch.full_like(image, torch.nan) for image in images],
             torch.full_like(rows, torch.nan),
         )
-        results = torch.utils._pytree.tree_leaves(run(images, rows))
+        results = pytree.tree_leaves(run(images, rows))
     finally:
         torch.set_num_threads(before)
     with torch.no_grad():
         exact = model.double()([image.double() for image in images], rows.double())
-    for result, expected in zip(results, torch.utils._pytree.tree_leaves(exact), strict=True):
+    for result, expected in zip(results, pytree.tree_leaves(exact), strict=True):
         error = (result - expected).abs().max() / expected.abs().max()
         assert error < 1e-6

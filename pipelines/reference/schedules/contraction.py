@@ -3,7 +3,8 @@
 A tile of the result stays in vector registers during the loops over the summed dimensions. Each
 step loads one vector of the right operand, and one number of the left operand for each row. The
 right operand is first copied to a panel. Its vectors are contiguous there, and stay in the cache
-while all rows use them. Convolutions only differ in how they fill the panel.
+while all rows use them. Convolutions only differ in how they fill the panel. For few rows, there is
+no panel: the right operand is read in place.
 
     for batch, for block of the depth, for panel of columns:
         panel[depth, column] = rhs[...]

@@ -92,5 +92,5 @@ def _may_start_at_zero(operation: ir.Operation) -> bool:
 def _is_zero(fill: ir.Operation) -> bool:
     (number,) = fill.regions[0].blocks[0].operations[0].operands
     constant = producer_named(number, "arith.constant")
-    # Not -0.0, which is another number in a sum of no terms but itself.
+    # Not -0.0: vector code starts at 0.0, and a sum of zeros would have another sign.
     return constant is not None and str(constant.attributes["value"]).startswith(("0 ", "0.0"))
