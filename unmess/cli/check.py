@@ -85,11 +85,13 @@ def check(
         return _refuse(session, models, runners, problem)
     # Imported here, because `--help` does not need them.
     from importers.sources.model_string import is_model_string
+    from unmess.core.processes.threads import wait_passively
     from unmess.core.processes.workers import Parent
     from unmess.isolated import Options, libraries_of
 
     rows: list[Row] = []
     interrupted = False
+    wait_passively(jobs)
     # Start it before the progress thread: a process with threads must not be forked.
     parent = Parent(libraries_of(models, runners))
     if any(map(is_model_string, models)):

@@ -74,6 +74,7 @@ def matrix(
     for name in runners:
         check_runner(name)
     # Imported here, because `--help` does not need them.
+    from unmess.core.processes.threads import wait_passively
     from unmess.core.processes.workers import Parent
     from unmess.environment.versions import versions
     from unmess.isolated import Options, libraries_of
@@ -93,6 +94,8 @@ def matrix(
         debug=session.debug,
     )
     interrupted = False
+    jobs = jobs or processors()
+    wait_passively(jobs)
     with opened(Path(output), share, versions()) as folder:
         missing = missing_cells(cells, folder.results, again)
         if len(missing) < len(cells):
@@ -102,7 +105,7 @@ def matrix(
                 # Start it before the progress thread: a process with threads must not be forked.
                 parent = Parent(libraries_of(models, runners))
                 parent.begin()
-                _run(session, parent, missing, options, jobs or processors(), folder)
+                _run(session, parent, missing, options, jobs, folder)
         except KeyboardInterrupt:
             interrupted = True
         rows = [folder.results[cell] for cell in cells if cell in folder.results]

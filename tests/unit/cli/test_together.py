@@ -1,9 +1,11 @@
 """Models that are checked at the same time."""
 
+import os
 import threading
 
 import pytest
 
+from unmess.core.processes.threads import wait_passively
 from unmess.isolated import Options, check_together, together
 from unmess.row import Row
 
@@ -65,3 +67,15 @@ def test_a_caller_that_stops_early_starts_no_more(monkeypatch):
     found.close()
     stopped.set()
     assert begun == MODELS[:1]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "jobs", "expected"),
+    [(None, 1, None), (None, 2, "passive"), ("active", 2, "active")],
+)
+def test_threads_of_several_jobs_sleep_while_they_wait(monkeypatch, chosen, jobs, expected):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("OMP_WAIT_POLICY", chosen)
+    wait_passively(jobs)
+    assert os.environ.get("OMP_WAIT_POLICY") == expected

@@ -12,6 +12,20 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
+def wait_passively(jobs: int) -> None:
+    """Makes the threads of processes that start later sleep while they wait for each other.
+
+    By default, OpenMP's threads spin. If several processes share the processors, they then spin on
+    a processor that another process needs. Does nothing for one job, or if the user has chosen.
+    OpenMP reads the variable when it is loaded, so call this before a `Parent` is started.
+
+    Args:
+        jobs: number of processes that compute at the same time.
+    """
+    if jobs > 1:
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
 def in_threads(
     items: Iterable[_Item], work: Callable[[_Item], Iterable[_Result]], jobs: int
 ) -> Iterator[_Result]:
