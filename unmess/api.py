@@ -21,6 +21,7 @@ from pipelines.legal_ops import legal_ops
 from unmess.core.errors.error import Error
 from unmess.core.errors.failure import only_errors
 from unmess.core.errors.stages import OUTPUT_DIALECTS
+from unmess.core.garbage import older_objects_skipped
 from unmess.core.module.module import Module
 from unmess.core.options.names import (
     FALLBACKS,
@@ -113,19 +114,20 @@ def capture(
             if dynamic_shapes is None and only is None:
                 dynamic_shapes = source.dynamic_shapes
         model = source.model
-    from importers.capture import capture as capture_model
+    with older_objects_skipped():
+        from importers.capture import capture as capture_model
 
-    enter_stage("capture")
-    program = capture_model(
-        model,
-        args,
-        kwargs,
-        dynamic_shapes=dynamic_shapes,
-        strategy=strategy,
-        name=name,
-        keep_ops=legal_ops(backend_legal_ops),
-        only=only,
-    )
+        enter_stage("capture")
+        program = capture_model(
+            model,
+            args,
+            kwargs,
+            dynamic_shapes=dynamic_shapes,
+            strategy=strategy,
+            name=name,
+            keep_ops=legal_ops(backend_legal_ops),
+            only=only,
+        )
     program.notes = (*notes, *program.notes)
     return program
 

@@ -7,7 +7,7 @@ import importlib
 import os
 import sys
 
-SECTIONS = ("commands", "second_start", "many_models")
+SECTIONS = ("commands", "second_start", "python_calls", "many_models")
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
 from torch.fx.node import map_arg
 
-from importers.onnx.operators.loops import element, repeated
+from importers.loops import element, repeated
 from unmess.core.errors.error import Error
 
 

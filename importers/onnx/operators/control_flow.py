@@ -13,9 +13,9 @@ from torch._higher_order_ops.cond import cond_op
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
+from importers.loops import UNROLLED, apart, element, repeated
 from importers.onnx.element_types import dtype_of
 from importers.onnx.node import Node, inside
-from importers.onnx.operators.loops import UNROLLED, apart, element, repeated
 from importers.onnx.registry import operator
 from importers.onnx.value import NeedsValue, Value, known_array, numbers_of
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import torch
 
+from importers.loops import while_loop
 from importers.onnx.node import Node
-from importers.onnx.operators.loops import while_loop
 from importers.onnx.registry import operator
 
 Tensor = torch.Tensor

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import torch
 import torch.nn.functional as F
 
+from importers.loops import element, repeated
 from importers.onnx.node import Node
-from importers.onnx.operators.loops import element, repeated
 from importers.onnx.registry import operator
 
 Tensor = torch.Tensor

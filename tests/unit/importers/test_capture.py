@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -275,3 +277,14 @@ def test_an_argument_beside_a_written_one():
     rows = torch.ones(2, 4)
     run = unmess.load(unmess.capture(Writes(), (rows[0], rows[1])))
     assert torch.equal(run(rows[0], rows[1]), rows[1])
+
+
+def test_a_capture_imports_no_library_of_other_sources():
+    code = (
+        "import sys, torch, unmess\n"
+        "unmess.capture(torch.nn.Linear(3, 4), (torch.zeros(2, 3),))\n"
+        "libraries = 'onnx', 'torchvision', 'transformers', 'iree.compiler', 'torch_mlir.ir'\n"
+        "print([name for name in libraries if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.returncode) == ("[]", 0), done.stderr

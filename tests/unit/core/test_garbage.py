@@ -1,0 +1,54 @@
+"""Garbage collection that skips objects which existed before."""
+
+import gc
+import weakref
+
+import pytest
+
+from unmess.core.garbage import older_objects_skipped
+
+
+class Cycle:
+    def __init__(self):
+        self.itself = self
+
+
+def garbage():
+    """Returns a weak reference to an object that only the garbage collector frees."""
+    return weakref.ref(Cycle())
+
+
+@pytest.fixture
+def nothing_frozen():
+    gc.unfreeze()
+    gc.collect()
+    yield
+    # As at the start of the tests.
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_only_newer_objects_are_collected():
+    older = garbage()
+    with older_objects_skipped():
+        newer = garbage()
+        gc.collect()
+        assert (older() is None, newer() is None) == (False, True)
+    gc.collect()
+    assert older() is None
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_all_objects_are_included_after_a_failure():
+    with pytest.raises(ValueError, match="no model"), older_objects_skipped():
+        raise ValueError("no model")
+    assert gc.get_freeze_count() == 0
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_objects_that_others_excluded_stay_excluded():
+    gc.freeze()
+    excluded = gc.get_freeze_count()
+    with older_objects_skipped(), older_objects_skipped():
+        assert gc.get_freeze_count() == excluded
+    assert gc.get_freeze_count() == excluded
