@@ -13,6 +13,7 @@ class Code:
         self._lines: list[str] = []
         self._count = 0
         self._constants: dict[str, str] = {}
+        self._memory: list[tuple[str, str]] = []
         self._start = 0
 
     def __str__(self) -> str:
@@ -34,8 +35,22 @@ class Code:
         return result
 
     def begin(self) -> None:
-        """Makes `constant` insert definitions at the current line."""
+        """Makes `constant` and `memory` insert definitions at the current line."""
         self._start = len(self._lines)
+
+    def memory(self, type: str) -> str:
+        """Returns a new memref of static shape, which exists until `free`."""
+        result = self.name()
+        self._lines.insert(
+            self._start, f"{result} = memref.alloc() {{alignment = 64 : i64}} : {type}"
+        )
+        self._memory.append((result, type))
+        return result
+
+    def free(self) -> None:
+        """Frees what `memory` has returned."""
+        for value, type in self._memory:
+            self.add(f"memref.dealloc {value} : {type}")
 
     def constant(self, literal: str, type: str) -> str:
         """Returns the constant of this literal and type, which is defined only once."""

@@ -66,6 +66,7 @@ class Kernel:
 
     def end(self) -> str:
         """Ends the function and returns its text."""
+        self.code.free()
         self.code.add("return")
         self.code.add("}")
         return str(self.code)

@@ -83,14 +83,18 @@ class Panel:
                 rows *= size
             else:
                 rows = code.value(f"arith.muli {code.index(rows)}, {code.index(size)} : index")
-        sizes = "?" if isinstance(rows, str) else str(rows)
-        self.type = f"memref<{sizes}x{width}x{source.element}>"
-        dynamic = rows if isinstance(rows, str) else ""
-        self.value = code.value(f"memref.alloc({dynamic}) {{alignment = 64 : i64}} : {self.type}")
+        self._is_dynamic = isinstance(rows, str)
+        self.type = f"memref<{'?' if self._is_dynamic else rows}x{width}x{source.element}>"
+        if self._is_dynamic:
+            self.value = code.value(f"memref.alloc({rows}) {{alignment = 64 : i64}} : {self.type}")
+        else:
+            # Outside of all loops, because malloc takes as long as the copy of a small panel.
+            self.value = code.memory(self.type)
 
     def free(self) -> None:
-        """Frees the memory."""
-        self._source.code.add(f"memref.dealloc {self.value} : {self.type}")
+        """Frees the memory, unless the end of the function does."""
+        if self._is_dynamic:
+            self._source.code.add(f"memref.dealloc {self.value} : {self.type}")
 
     def blocks(self) -> list[tuple[Index, Index, int]]:
         """Returns ranges of the dimension that is cut into blocks: first, last, step."""

@@ -22,10 +22,15 @@ PARTS = "unmess.parts"
 # Minimum number of innermost iterations in a part. Threads wait actively between the operations of
 # a call, so handing a part to one of them takes little time.
 _ENOUGH = 1 << 14
-# Number of steps of a contraction that take as long as one iteration of another operation.
-_STEPS = 32
-# Columns and rows that a schedule of products computes together. A part has a multiple of them.
-_COLUMNS, _ROWS = 32, 4
+# Number of steps of a contraction that take as long as one iteration of another operation: if
+# vector registers reuse each element, and for depthwise convolutions and products with a vector,
+# which read an element for each step.
+_STEPS, _STEPS_WITHOUT_REUSE = 32, 2
+# Minimum number of rows, and of columns, with which elements are reused.
+_REUSED = 4
+# Columns and rows that a schedule of products computes together. A part has a multiple of them if
+# possible, otherwise a multiple of a few columns.
+_COLUMNS, _ROWS, _FEW_COLUMNS = 32, 4, 4
 # Maximum number of parts for each thread.
 _MOST = 4
 
@@ -87,15 +92,21 @@ def _split_generic(generic: ir.Operation, threads: int) -> None:
 
 def _is_static(operand: ir.Type) -> bool:
     if not isinstance(operand, ir.MemRefType):
-        return False
+        # A number.
+        return not isinstance(operand, ir.ShapedType)
     strides, _ = operand.get_strides_and_offset()
     dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
     return operand.has_static_shape and dynamic not in strides
 
 
 def _work(generic: ir.Operation) -> float:
-    turns = math.prod(size or 1 for size in loop_sizes(generic))
-    return turns / _STEPS if find_contraction(generic) else turns
+    sizes = loop_sizes(generic)
+    turns = math.prod(size or 1 for size in sizes)
+    found = find_contraction(generic)
+    if found is None:
+        return turns
+    uses = min(math.prod(sizes[d] or 1 for d in side) for side in (found.rows, found.columns))
+    return turns / (_STEPS if uses >= _REUSED else _STEPS_WITHOUT_REUSE)
 
 
 def _candidates(generic: ir.Operation) -> list[tuple[int, int]]:
@@ -119,9 +130,13 @@ def _candidates(generic: ir.Operation) -> list[tuple[int, int]]:
         return [(dimension, 1) for dimension in everywhere]
     # Each part copies the elements of the right operand that it reads. Parts along the columns copy
     # no element twice.
-    columns = [] if found.windows else [(dimension, _COLUMNS) for dimension in found.columns]
-    rows = [(dimension, _ROWS) for dimension in found.rows]
-    return [(dimension, 1) for dimension in found.batch] + columns + rows
+    columns = [] if found.windows else found.columns
+    return [
+        *((dimension, 1) for dimension in found.batch),
+        *((dimension, _COLUMNS) for dimension in columns),
+        *((dimension, _ROWS) for dimension in found.rows),
+        *((dimension, _FEW_COLUMNS) for dimension in columns),
+    ]
 
 
 def _parts(size: int | None, threads: int, multiple: int = 1) -> int | None:
@@ -183,6 +198,8 @@ def _part(
 ) -> ir.Value:
     """Returns the view of an operand that a part of the loop reads or writes."""
     whole = operand.type
+    if not isinstance(whole, ir.MemRefType):
+        return operand
     dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
     offsets, values, sizes = [], [], []
     for expression, size in zip(indexing.results, whole.shape, strict=True):

@@ -109,3 +109,34 @@ func.func @nest(%x: memref<1x8x65536xf32>) {
   } {unmess.rows}
   return
 }
+
+// The product with one row reads each weight once, so fewer steps are worth another thread. Half of
+// 1000 columns is no multiple of a tile's width, but of a few columns.
+// CHECK-LABEL: func.func @vector(
+// CHECK:         scf.for {{.*}} to %c2
+// CHECK:           memref.subview %arg1[%{{.*}}, 0] [500, 128]
+// CHECK:         {unmess.parts}
+func.func @vector(%a: memref<1x128xf32>, %b: memref<1000x128xf32>, %c: memref<1x1000xf32>) {
+  linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<1x128xf32>, memref<1000x128xf32>) outs(%c : memref<1x1000xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// A fill reads a number, which all parts share.
+// CHECK-LABEL: func.func @fill(
+// CHECK:         scf.for {{.*}} to %c2
+// CHECK:           memref.subview %arg0[%{{.*}}, 0] [128, 256]
+// CHECK:           linalg.generic {{.*}} ins(%{{.*}} : f32)
+// CHECK:         {unmess.parts}
+func.func @fill(%x: memref<256x256xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> ()>, #id], iterator_types = ["parallel", "parallel"]} ins(%zero : f32) outs(%x : memref<256x256xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  }
+  return
+}

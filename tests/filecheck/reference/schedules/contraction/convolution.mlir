@@ -30,8 +30,8 @@ func.func @main(%x: memref<1x8x15x15xf32>, %w: memref<16x8x3x3xf32>, %y: memref<
 // Rows of 56 are no whole number of registers. A panel has two of them: 112 columns, in tiles of 32,
 // and a last one of 16.
 // CHECK-LABEL: func.func private @linalg_generic_1(
+// CHECK:         memref.alloc() {{.*}} : memref<72x128xf32>
 // CHECK:         scf.for %{{.*}} = %c0{{.*}} to %c56{{.*}} step %c2
-// CHECK:           memref.alloc() {{.*}} : memref<72x128xf32>
 // CHECK:           memref.collapse_shape %arg2 {{.*}} : memref<1x32x56x56xf32> into memref<1x32x3136xf32>
 // CHECK:             vector.load %{{.*}} : memref<72x128xf32>, vector<32xf32>
 // CHECK:             vector.load %{{.*}} : memref<72x128xf32>, vector<16xf32>
