@@ -81,6 +81,14 @@ class Executable(EntryPoints["ExecutableEntryPoint"]):
             name: row_major(module.weights[name].detach().clone()) for name in self._names("state")
         }
         self._passes_weights = backend.input.weights == "arguments"
+        # For each entry point, its arguments with the weights, and the places of the others.
+        self._arguments = {
+            entry: (
+                [self._weights.get(a.name) if a.kind == "weight" else None for a in arguments],
+                [place for place, a in enumerate(arguments) if a.kind != "weight"],
+            )
+            for entry, arguments in ((e, s.arguments) for e, s in self.signatures.items())
+        }
         self._folder = temporary_folder()
         weights = {**module.weights, **self._weights}
         shared = replace(module, weights=weights, seconds=self.seconds)
@@ -205,11 +213,11 @@ class Executable(EntryPoints["ExecutableEntryPoint"]):
             The IR's results in order.
         """
         if self._passes_weights and self._weights:
-            given = iter(arguments)
-            arguments = [
-                self._weights[argument.name] if argument.kind == "weight" else next(given)
-                for argument in self.signatures[entry].arguments
-            ]
+            whole, places = self._arguments[entry]
+            operands = whole.copy()
+            for place, argument in zip(places, arguments, strict=True):
+                operands[place] = argument
+            arguments = operands
         return self._program[entry](*arguments)
 
 

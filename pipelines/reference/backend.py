@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -86,20 +87,27 @@ class _Function:
         self._address = code.code.address(entry)
         self._checks = code.checks
         self._layout = ResultLayout([result.spec for result in signature.results])
-        # For each weight, the tensor of the last call and its descriptor. The Executable passes the
-        # same tensors in each call, and compares the addresses of their memory itself.
-        self._weights = {
-            position: (None, None)
-            for position, argument in enumerate(signature.arguments)
-            if argument.kind == "weight"
-        }
+        kinds = [argument.kind for argument in signature.arguments]
+        self._weights = [position for position, kind in enumerate(kinds) if kind == "weight"]
+        self._others = [position for position, kind in enumerate(kinds) if kind != "weight"]
+        # The address of the results, and of each operand.
+        self._array = ctypes.c_void_p * (1 + len(kinds))
+        self._bound = self._bind([])
 
     def __call__(self, *operands: torch.Tensor | int | float | bool) -> list[Any]:
+        weights = [operands[position] for position in self._weights]
+        bound = self._bound
+        # The Executable passes the same tensors in each call, and compares the addresses of their
+        # memory itself.
+        if not all(map(operator.is_, weights, bound.tensors)) or len(weights) != len(bound.tensors):
+            bound = self._bound = self._bind(weights)
         structure = self._layout.allocate()
         # `alive` keeps the memory that the addresses point to until the call returns.
-        alive = list(map(self._passed, range(len(operands)), operands))
-        places = map(ctypes.addressof, (structure, *alive))
-        array = (ctypes.c_void_p * (1 + len(alive)))(*places)
+        alive = [_passed(operands[position]) for position in self._others]
+        array = self._array.from_buffer_copy(bound.array)
+        array[0] = ctypes.addressof(structure)
+        for position, each in zip(self._others, alive, strict=True):
+            array[1 + position] = ctypes.addressof(each)
         # MLIR's packed interface takes the address of each argument. The only one is the array.
         cell = ctypes.c_void_p(ctypes.addressof(array))
         failure = Runtime.get().run(self._address, [ctypes.addressof(cell)])
@@ -107,14 +115,28 @@ class _Function:
             raise self._checks[failure.number].error(failure.amount)
         return self._layout.take(structure)
 
-    def _passed(self, position: int, operand: torch.Tensor | int | float | bool) -> ctypes.Array:
-        """Returns memory with the operand's descriptor, or with a number."""
-        if not isinstance(operand, torch.Tensor):
-            return scalar(operand)
-        if position not in self._weights:
-            return descriptor(operand)
-        tensor, known = self._weights[position]
-        if tensor is not operand:
-            known = descriptor(operand)
-            self._weights[position] = operand, known
-        return known
+    def _bind(self, weights: list[torch.Tensor]) -> _BoundWeights:
+        descriptors = list(map(descriptor, weights))
+        array = self._array()
+        for position, each in zip(self._weights, descriptors, strict=False):
+            array[1 + position] = ctypes.addressof(each)
+        return _BoundWeights(weights, descriptors, array)
+
+
+@dataclass(frozen=True)
+class _BoundWeights:
+    """The weights of a call.
+
+    Attributes:
+        descriptors: memory with a descriptor of each tensor.
+        array: the addresses for a call, which lack those of the results and of other operands.
+    """
+
+    tensors: list[torch.Tensor]
+    descriptors: list[ctypes.Array]
+    array: ctypes.Array
+
+
+def _passed(operand: torch.Tensor | int | float | bool) -> ctypes.Array:
+    """Returns memory with the operand's descriptor, or with a number."""
+    return descriptor(operand) if isinstance(operand, torch.Tensor) else scalar(operand)

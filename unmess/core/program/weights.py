@@ -172,13 +172,16 @@ class BorrowedMemory:
     """
 
     def __init__(self, tensors: Mapping[str, torch.Tensor]):
-        storages = {tensor.untyped_storage()._cdata: name for name, tensor in tensors.items()}
-        self._found = [
-            (name, storage, storage.data_ptr(), storage.nbytes())
-            for name, storage in (
-                (name, tensors[name].untyped_storage()) for name in storages.values()
-            )
-        ]
+        names = {tensor.untyped_storage()._cdata: name for name, tensor in tensors.items()}
+        self._names = list(names.values())
+        self._storages = [tensors[name].untyped_storage() for name in self._names]
+        self._found = self._addresses(), self._sizes()
+
+    def _addresses(self) -> list[int]:
+        return [storage.data_ptr() for storage in self._storages]
+
+    def _sizes(self) -> list[int]:
+        return [storage.nbytes() for storage in self._storages]
 
     def check(self) -> None:
         """Compares addresses and sizes with those at load.
@@ -186,12 +189,17 @@ class BorrowedMemory:
         Raises:
             Error: stage `run`; the memory of a tensor was moved, resized or freed.
         """
-        for name, storage, address, size in self._found:
-            if storage.data_ptr() != address or storage.nbytes() != size:
+        now = self._addresses(), self._sizes()
+        if now == self._found:
+            return
+        for name, address, size, old_address, old_size in zip(
+            self._names, *now, *self._found, strict=True
+        ):
+            if (address, size) != (old_address, old_size):
                 raise Error(
                     "run",
                     f"the memory of weight {name} was moved, resized or freed after the "
-                    f"load: {storage.nbytes():,} bytes at {storage.data_ptr():#x}, expected "
-                    f"{size:,} at {address:#x}",
+                    f"load: {size:,} bytes at {address:#x}, expected {old_size:,} at "
+                    f"{old_address:#x}",
                     hint="load the program again after the last change of the model's memory",
                 )
