@@ -33,6 +33,7 @@ from pipelines.reference.steps.bf16 import (
 )
 from pipelines.reference.steps.checks import insert_checks
 from pipelines.reference.steps.collapsing import collapse_loops
+from pipelines.reference.steps.destinations import choose_destinations
 from pipelines.reference.steps.fills import repeat_fills, restore_zeros, start_at_zero
 from pipelines.reference.steps.fusion import FUSION
 from pipelines.reference.steps.integer_loops import INTEGER_LOOPS
@@ -42,6 +43,7 @@ from pipelines.reference.steps.llvm_attributes import annotate, reassociate
 from pipelines.reference.steps.outlining import outline
 from pipelines.reference.steps.pointers import pass_pointers, take_operands_by_address
 from pipelines.reference.steps.rows import fuse_row_loops
+from pipelines.reference.steps.shared_memory import share_memory
 from pipelines.reference.steps.splitting import split
 from pipelines.reference.steps.tasks import dispatch, outline_tasks
 from pipelines.upstream.lowering import rewrite_tm_tensor
@@ -143,6 +145,11 @@ PIPELINE: tuple[Pipeline | Step, ...] = (
         "mark products and convolutions that start at zero, and remove the zeros",
         start_at_zero,
     ),
+    Step(
+        "reference-destinations",
+        "write elementwise results into paddings, or over operands that nothing else reads",
+        choose_destinations,
+    ),
     Step("reference-protect", "forbid writing to arguments other than state", protect_arguments),
     BUFFERIZE,
     Step(
@@ -181,6 +188,11 @@ PIPELINE: tuple[Pipeline | Step, ...] = (
         free_after_last_use,
     ),
     Step("reference-outline-tasks", "outline the work of each thread", outline_tasks),
+    Step(
+        "reference-share-memory",
+        "place temporaries of fixed size in one allocation",
+        share_memory,
+    ),
     Step(
         "reference-reassociate",
         "allow reassociation of sums, as in eager's own kernels",

@@ -17,6 +17,7 @@ from pipelines.ir.contraction import find_contraction, indexing_maps, loop_sizes
 from pipelines.ir.lazy_dialects import arith, memref, scf
 from pipelines.ir.modules import find_operations
 from pipelines.reference.analysis.aliasing import VIEWS, memory_block
+from pipelines.reference.analysis.sizes import element_bytes
 
 # An attribute of the created loops. Their iterations may run in any order.
 ROWS = "unmess.rows"
@@ -146,7 +147,7 @@ class _Access:
 
     @property
     def bytes(self) -> int:
-        return self.elements * _width(self.value.type.element_type)
+        return self.elements * element_bytes(self.value.type.element_type)
 
     def splits(self) -> bool:
         """Returns whether each axis is indexed by a loop or a constant, and memory is dense."""
@@ -233,12 +234,6 @@ def _is_dense(memref_type: ir.MemRefType) -> bool:
     strides, offset = memref_type.get_strides_and_offset()
     expected = [math.prod(memref_type.shape[axis + 1 :]) for axis in range(memref_type.rank)]
     return offset == 0 and list(strides) == expected
-
-
-def _width(element: ir.Type) -> int:
-    if isinstance(element, ir.ComplexType):
-        return 2 * _width(element.element_type)
-    return max(element.width // 8, 1)
 
 
 def _emit(operations: list[ir.Operation], sizes: Iterable[int]) -> None:
