@@ -17,7 +17,8 @@ from unmess.core.errors.error import Error, first_line
 from unmess.core.errors.user_source import user_line
 from unmess.core.program.note import Note
 
-# What PyTorch's exceptions say if a program writes an input that shares memory with another one.
+# Parts of PyTorch's error messages for a program that writes to an input which shares memory with
+# another input.
 _OF_SHARED_MEMORY = ("expected compiled_fn to be GraphModule", "size_bytes_is_heap_allocated_")
 
 

@@ -1,35 +1,37 @@
-// What calls compiled programs, and what they call. Plain LLVM, compiled once for each process.
+// The runtime: it calls compiled programs, and has the functions that they call. It is in the LLVM
+// dialect, and is compiled once in each process.
 //
-// A call of a program has a record on the stack of the thread that calls. All memory that the program
-// allocates is in a list that starts there. When a check fails, in a function however deep, control
-// goes back to `run` by longjmp, which frees the list: programs have no code of their own for it, and
-// nothing is tested on the way. What is in the list when a program returns are its results.
+// Each call of a program has a record on the stack of the calling thread. The record starts a list of
+// all memory blocks that the program has allocated. When a check fails, at any depth of function
+// calls, longjmp returns to `run`, which frees the list. So programs need no clean-up code, and do not
+// test for failures after calls. The blocks that are in the list when a program returns are its
+// results.
 
 !block = !llvm.struct<(
-  ptr,              // 0: the next one
-  ptr,              // 1: the one before
-  ptr,              // 2: what malloc returned
-  ptr               // 3: unused, for the size of 32 bytes
+  ptr,              // 0: the next block
+  ptr,              // 1: the previous block
+  ptr,              // 2: the address that malloc returned
+  ptr               // 3: padding to 32 bytes
 )>
 !call = !llvm.struct<(
-  !block,           // 0: both ends of the list of blocks, whose first is here where it is empty
-  i64,              // 1: the number of the check that failed, or one of the two below
-  i64,              // 2: what the check says about it: the bytes of an allocation
-  i32,              // 3: 1 where an interrupt ends the call, 0 where it is not this call's concern
-  i32,              // 4: 1 while an interrupt has to wait, since malloc has locks and a list has links
-  i32,              // 5: 1 once an interrupt waits
-  array<64 x i64>,  // 6: jmp_buf, which glibc gives 200 bytes on x86-64, 312 on aarch64
-  ptr               // 7: the record of the call whose part this is, where both are in one thread
+  !block,           // 0: the first and the last block; this record itself, if the list is empty
+  i64,              // 1: the number of the failed check; -1: none; -2: an interrupt
+  i64,              // 2: for a failed allocation, the number of requested bytes
+  i32,              // 3: 1 if an interrupt ends the call, otherwise 0
+  i32,              // 4: 1 while an interrupt must wait: in malloc, which locks, or while the list changes
+  i32,              // 5: 1 if an interrupt waits
+  array<64 x i64>,  // 6: jmp_buf: with glibc 200 bytes on x86-64, 312 on aarch64
+  ptr               // 7: the record of the enclosing call in the same thread, if this call is a part of it
 )>
 !parts = !llvm.struct<(
-  ptr,              // 0: the function that does a part
-  ptr,              // 1: its operands, for all parts
+  ptr,              // 0: the function that computes a part
+  ptr,              // 1: its operands, the same for all parts
   i64,              // 2: the number of parts
-  i64,              // 3: the number of a check that failed in one of them, or -1
-  i64               // 4: what that says about it
+  i64,              // 3: the number of a failed check in a part, or -1
+  i64               // 4: for a failed allocation, the number of requested bytes
 )>
 !part = !llvm.struct<(
-  i64,              // 0: which one
+  i64,              // 0: the index of the part
   ptr               // 1: the operands
 )>
 !sigaction = !llvm.struct<(ptr, array<16 x i64>, i32, ptr)>
@@ -43,9 +45,10 @@ llvm.func @pthread_key_create(!llvm.ptr, !llvm.ptr) -> i32
 llvm.func @pthread_getspecific(i32) -> !llvm.ptr
 llvm.func @pthread_setspecific(i32, !llvm.ptr) -> i32
 
-// The thread's record. The JIT has no thread-local variables.
+// The key of the thread-specific value that is the current record. The JIT has no thread-local
+// variables.
 llvm.mlir.global internal @key(0 : i32) : i32
-// Who handles interrupts when no program runs: Python. Only the main thread writes it.
+// The handler of interrupts while no program runs: Python's. Only the main thread writes it.
 llvm.mlir.global internal @outer_action() : !sigaction {
   %zero = llvm.mlir.zero : !sigaction
   llvm.return %zero : !sigaction
@@ -60,7 +63,7 @@ llvm.mlir.global internal @own_action() : !sigaction {
   llvm.return %1 : !sigaction
 }
 
-// OpenMP's functions, null where there is none.
+// OpenMP's functions; null without OpenMP.
 llvm.mlir.global internal @with_team() : !llvm.ptr {
   %null = llvm.mlir.zero : !llvm.ptr
   llvm.return %null : !llvm.ptr
@@ -74,9 +77,9 @@ llvm.mlir.global internal @team_size() : !llvm.ptr {
   llvm.return %null : !llvm.ptr
 }
 
-// Prepares, and fills in the addresses that Python and programs need: run, release, allocate, free,
-// fail, do_parts. Takes those of GOMP_parallel, omp_get_thread_num and omp_get_num_threads behind
-// them.
+// Initializes the runtime. Writes the addresses that Python and programs need: run, release, allocate,
+// free, fail, do_parts. Reads the addresses of GOMP_parallel, omp_get_thread_num and
+// omp_get_num_threads, which follow them.
 llvm.func @start(%addresses: !llvm.ptr) {
   %null = llvm.mlir.zero : !llvm.ptr
   %key = llvm.mlir.addressof @key : !llvm.ptr
@@ -114,10 +117,9 @@ llvm.func @start(%addresses: !llvm.ptr) {
 }
 
 // Calls a program.
-//   function: as MLIR packs them: takes an array of pointers to arguments and results.
-//   report: where two numbers go: the check that failed, or -1, or -2 for an interrupt; and what is
-//     known about it.
-//   interruptible: whether SIGINT ends the call. Only for the main thread.
+//   function: takes an array of pointers to arguments and results, as MLIR's packed interface does.
+//   report: receives fields 1 and 2 of the call's record.
+//   interruptible: whether SIGINT ends the call; only in the main thread.
 llvm.func @run(%function: !llvm.ptr, %arguments: !llvm.ptr, %report: !llvm.ptr, %interruptible: i32) {
   %zero = llvm.mlir.constant(0 : i32) : i32
   %one = llvm.mlir.constant(1 : i32) : i32
@@ -191,7 +193,7 @@ llvm.func @run(%function: !llvm.ptr, %arguments: !llvm.ptr, %report: !llvm.ptr, 
   llvm.return
 }
 
-// Does all parts of an operation, as a team where there is one.
+// Computes all parts of an operation, with a team of threads if there is OpenMP.
 //   function: takes a `!part`.
 llvm.func @do_parts(%function: !llvm.ptr, %operands: !llvm.ptr, %count: i64) {
   %zero = llvm.mlir.constant(0 : i32) : i32
@@ -226,11 +228,11 @@ llvm.func @do_parts(%function: !llvm.ptr, %operands: !llvm.ptr, %count: i64) {
   %following = llvm.add %index, %next : i64
   llvm.br ^by_itself(%following : i64)
 ^together:
-  // An interrupt waits until the team is done: its other threads work on this call's memory.
+  // An interrupt waits until the team has finished: its other threads use the memory of this call.
   %whole = llvm.call @current() : () -> !llvm.ptr
   llvm.call @lock(%whole) : (!llvm.ptr) -> ()
   %member = llvm.mlir.addressof @member : !llvm.ptr
-  // As many threads as PyTorch would take.
+  // 0 threads: as many as PyTorch uses.
   llvm.call %with_team(%member, %parts, %zero, %zero) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i32, i32) -> ()
   %failed = llvm.load %3 : !llvm.ptr -> i64
   %known = llvm.load %4 : !llvm.ptr -> i64
@@ -246,8 +248,8 @@ llvm.func @do_parts(%function: !llvm.ptr, %operands: !llvm.ptr, %count: i64) {
   llvm.unreachable
 }
 
-// What each thread of a team does: every part whose turn it is, as a call of its own, whose failure
-// does not leave the thread.
+// Computes the parts of one thread of a team. Each part is a call of its own, so that a failure stays
+// in the thread.
 llvm.func internal @member(%parts: !llvm.ptr) {
   %zero = llvm.mlir.constant(0 : i32) : i32
   %one = llvm.mlir.constant(1 : i32) : i32
@@ -293,10 +295,10 @@ llvm.func internal @member(%parts: !llvm.ptr) {
   llvm.return
 }
 
-// malloc for programs: aligned to 64 bytes. `check` is the number under which a failure is known.
+// Allocates memory for programs, aligned to 64 bytes. `check` is the number to report if it fails.
 llvm.func @allocate(%bytes: i64, %check: i64) -> !llvm.ptr {
   %most = llvm.mlir.constant(0x7fffffffffffff00 : i64) : i64
-  // The block's own data, and what is lost to alignment.
+  // The size of `!block`, and at most 63 bytes for the alignment.
   %extra = llvm.mlir.constant(95 : i64) : i64
   %mask = llvm.mlir.constant(-64 : i64) : i64
   %null = llvm.mlir.zero : !llvm.ptr
@@ -331,7 +333,7 @@ llvm.func @allocate(%bytes: i64, %check: i64) -> !llvm.ptr {
   llvm.unreachable
 }
 
-// free for programs.
+// Frees memory for programs.
 llvm.func @deallocate(%data: !llvm.ptr) {
   %call = llvm.call @current() : () -> !llvm.ptr
   %block = llvm.getelementptr %data[-1] : (!llvm.ptr) -> !llvm.ptr, !block
@@ -347,7 +349,7 @@ llvm.func @deallocate(%data: !llvm.ptr) {
   llvm.return
 }
 
-// free for who has a result, in any thread.
+// Frees the memory of a result, in any thread.
 llvm.func @release(%data: !llvm.ptr) {
   %block = llvm.getelementptr %data[-1] : (!llvm.ptr) -> !llvm.ptr, !block
   %place = llvm.getelementptr %block[0, 2] : (!llvm.ptr) -> !llvm.ptr, !block
@@ -356,7 +358,7 @@ llvm.func @release(%data: !llvm.ptr) {
   llvm.return
 }
 
-// Ends the call.
+// Ends the call of the program.
 llvm.func @fail(%number: i64, %known: i64) attributes {passthrough = ["noreturn"]} {
   %one = llvm.mlir.constant(1 : i32) : i32
   %call = llvm.call @current() : () -> !llvm.ptr
@@ -413,7 +415,7 @@ llvm.func internal @interrupt(%signal: i32, %info: !llvm.ptr, %context: !llvm.pt
   llvm.call @fail(%interrupted, %known) : (i64, i64) -> ()
   llvm.unreachable
 ^pass_on:
-  // Another thread was given the signal.
+  // The signal arrived in another thread.
   %handler = llvm.load %outer : !llvm.ptr -> !llvm.ptr
   %address = llvm.ptrtoint %handler : !llvm.ptr to i64
   %is_none = llvm.icmp "ule" %address, %ignore : i64
@@ -425,7 +427,7 @@ llvm.func internal @interrupt(%signal: i32, %info: !llvm.ptr, %context: !llvm.pt
   llvm.return
 }
 
-// From here on an interrupt waits. The fences are for the compiler: a handler runs in this thread.
+// Makes interrupts wait. The handler runs in this thread, so a fence for the compiler is enough.
 llvm.func internal @lock(%call: !llvm.ptr) attributes {always_inline} {
   %one = llvm.mlir.constant(1 : i32) : i32
   %busy = llvm.getelementptr %call[0, 4] : (!llvm.ptr) -> !llvm.ptr, !call
@@ -434,7 +436,7 @@ llvm.func internal @lock(%call: !llvm.ptr) attributes {always_inline} {
   llvm.return
 }
 
-// From here on an interrupt ends the call: at once, where one has waited.
+// Makes interrupts end the call: immediately, if one has waited.
 llvm.func internal @unlock(%call: !llvm.ptr) attributes {always_inline} {
   %zero = llvm.mlir.constant(0 : i32) : i32
   %known = llvm.mlir.constant(0 : i64) : i64
@@ -453,7 +455,7 @@ llvm.func internal @unlock(%call: !llvm.ptr) attributes {always_inline} {
   llvm.return
 }
 
-// The record of the call that runs in this thread, or null.
+// Returns the record of the call that runs in this thread, or null.
 llvm.func internal @current() -> !llvm.ptr attributes {always_inline} {
   %place = llvm.mlir.addressof @key : !llvm.ptr
   %key = llvm.load %place : !llvm.ptr -> i32

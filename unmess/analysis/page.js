@@ -1,4 +1,4 @@
-// Of the trees of modules one is shown.
+// Shows one of the trees of modules.
 for (const card of document.querySelectorAll(".trees")) {
   const buttons = [...card.querySelectorAll("button")];
   const trees = [...card.querySelectorAll(".tree")];

@@ -22,7 +22,7 @@ SCHEMAS = {
     ),
 }
 
-# How many boxes `nms` compares with all others at once.
+# Number of boxes that `nms` compares with all others at the same time.
 _BLOCK = 64
 
 

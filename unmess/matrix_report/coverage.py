@@ -15,7 +15,7 @@ OTHER = "other models"
 
 @dataclass(frozen=True)
 class Share:
-    """How many of the models that run in eager PyTorch match it, in one column."""
+    """The models of a column that match eager PyTorch, among those that run in it."""
 
     matches: int
     count: int

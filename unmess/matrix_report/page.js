@@ -1,5 +1,5 @@
 
-// A click on a cell opens what is known about it.
+// A click on a cell opens its details.
 const dialog = document.getElementById("cell");
 const codes = new Set(["source line", "run it again", "reduce it", "its first lines", "in full"]);
 let details = null;

@@ -1,8 +1,8 @@
 "use strict";
 
-// The rows of each table in their order, those that a filter leaves, and how many of these are in
-// the document. A long table has `data-most`: the number of rows to show until the user scrolls to
-// the end. Layout of all rows would take most of a second.
+// For each table: all rows in their order, the rows that match the filters, and the number of these
+// that are in the document. A long table has `data-most`, the number of rows to show until the user
+// scrolls to the end: the layout of all rows would take most of a second.
 const states = new Map();
 for (const table of document.querySelectorAll("table")) {
   const rows = [...table.tBodies[0].rows];
@@ -29,7 +29,7 @@ for (const table of document.querySelectorAll("table[data-most]")) {
   });
 }
 
-// A click on a column's head sorts by it: numbers downwards at first, texts upwards.
+// A click on the head of a column sorts by it: first descending for numbers, ascending for texts.
 const collator = new Intl.Collator(undefined, { numeric: true });
 for (const head of document.querySelectorAll("th")) {
   head.addEventListener("click", () => {
@@ -54,7 +54,7 @@ for (const head of document.querySelectorAll("th")) {
   });
 }
 
-// Filters keep the rows that contain all words of the text, and have the chosen values. A choice
+// Filters keep the rows that contain all words of the text and have the chosen values. A choice
 // names an attribute of the rows, whose values are separated by "|".
 const texts = new WeakMap();
 function textOf(row) {

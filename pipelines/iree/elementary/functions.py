@@ -220,7 +220,7 @@ def _of_base(x: Scalar, scale: float, scale_rest: float) -> Scalar:
     return select((x < 0) | x.is_nan(), math.nan, value)
 
 
-# How many bits of the quotient one step of the division computes.
+# Bits of the quotient that one step of the division computes.
 _STEP = 11
 
 

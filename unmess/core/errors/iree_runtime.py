@@ -12,7 +12,7 @@ from unmess.core.errors.error import first_line
 # Exceptions of IREE's Python bindings. The class depends on the status code.
 PROBLEMS = (RuntimeError, ValueError, IndexError)
 
-# What to install if a driver finds no device, in one line.
+# Hints, one line each, for drivers that find no device.
 _REMEDIES = {
     "vulkan": "install the GPU's Vulkan driver; on the CPU, Debian's mesa-vulkan-drivers and "
     "libvulkan1",

@@ -15,7 +15,7 @@ from typing import Any
 from unmess.core.processes.children import cause_of_death
 from unmess.core.processes.workers.inside import FINISHED, HEADER
 
-# How many seconds a worker may take to end after its last message.
+# Seconds that a worker may take to end after its last message.
 _GRACE_SECONDS = 10.0
 
 
