@@ -2,15 +2,20 @@
 
     ./pixiw run bench peers
 
-Each model runs in a separate process for each setting. The sides are called in turns, and the least
-time counts. All results are compared with eager PyTorch. OpenVINO, and the packages with which
-PyTorch writes ONNX files, are in an environment of their own (`benchmarks/locks/peers.txt`).
-Whatever cannot be installed, compiled or run is named below the table, with its reason.
+Each model runs in a separate process for each setting, on as many processors as threads. The sides
+take turns. In each turn there is a pause, a first call, and three more calls. There is a table of
+the first calls and one of the calls in a row, each with the least times. The first call also waits
+until the system has woken the other threads, and reads weights that are no longer in a cache.
+
+All results are compared with eager PyTorch. OpenVINO, and the packages with which PyTorch writes
+ONNX files, are in an environment of their own (`benchmarks/locks/peers.txt`). Whatever cannot be
+installed, compiled or run is named below the tables, with its reason.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import re
@@ -45,9 +50,11 @@ MODELS = (
 SETTINGS = ((1, 2), (8, 2), (1, 1))
 OURS = ("iree-cpu", "reference")
 PEERS = ("eager", "Inductor", "ONNX Runtime", "OpenVINO")
-# The number of timed calls of each side, and the pause before each call, in seconds: the threads
-# of the other sides wait actively for a while after a call.
-CALLS, PAUSE = 12, 0.05
+# The number of turns of each side, and the pause before each turn, in seconds: the threads of the
+# other sides wait actively for a while after a call.
+TURNS, PAUSE = 12, 0.05
+# The number of calls in a row after the first call of a turn.
+IN_A_ROW = 3
 # The largest allowed difference from eager, relative to the largest value.
 _TOLERANCE = 1e-3
 
@@ -62,7 +69,7 @@ def main() -> None:
         folder = ""
     print(_cpu_name())
     for batch, threads in SETTINGS:
-        _print_table(batch, threads, folder)
+        _print_tables(batch, threads, folder)
 
 
 def _cpu_name() -> str:
@@ -70,23 +77,33 @@ def _cpu_name() -> str:
     return f"{found[1] if found else platform.machine()}, {torch.backends.cpu.get_cpu_capability()}"
 
 
-def _print_table(batch: int, threads: int, folder: str) -> None:
-    print(f"\nbatch {batch}, {threads} threads, least of {CALLS} calls, ms\n")
-    heads = ("model", *PEERS, *OURS, "best of ours / best of the others")
-    print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}", flush=True)
-    gaps = []
+def _print_tables(batch: int, threads: int, folder: str) -> None:
+    rows = {}
     for name in MODELS:
-        row = _measured(name, batch, threads, folder)
-        times = row["times"]
-        cells = [f"{times[side] * 1e3:.1f}" if side in times else "" for side in (*PEERS, *OURS)]
-        ours, others = (
-            min((times[side] for side in sides if side in times), default=None)
-            for sides in (OURS, PEERS)
-        )
-        ratio = f"{ours / others:.2f}" if ours and others else ""
-        print(f"| {' | '.join((name, *cells, ratio))} |", flush=True)
-        gaps += [f"{name}, {side}: {why}" for side, why in row["problems"].items()]
+        rows[name] = _measured(name, batch, threads, folder)
+        print(f"{name} is finished", file=sys.stderr, flush=True)
+    for kind in ("in_a_row", "first"):
+        calls = "first call of a turn" if kind == "first" else "calls in a row"
+        print(f"\nbatch {batch}, {threads} threads, {calls}, least times in ms\n")
+        heads = ("model", *PEERS, *OURS, "best of ours / best of the others")
+        print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
+        for name, row in rows.items():
+            print(f"| {' | '.join((name, *_cells(row[kind])))} |")
+    gaps = [
+        f"{name}, {side}: {why}"
+        for name, row in rows.items()
+        for side, why in row["problems"].items()
+    ]
     print("\n".join(["", *gaps]), flush=True)
+
+
+def _cells(times: dict[str, float]) -> list[str]:
+    cells = [f"{times[side] * 1e3:.1f}" if side in times else "" for side in (*PEERS, *OURS)]
+    ours, others = (
+        min((times[side] for side in sides if side in times), default=None)
+        for sides in (OURS, PEERS)
+    )
+    return [*cells, f"{ours / others:.2f}" if ours and others else ""]
 
 
 def _measured(name: str, batch: int, threads: int, folder: str) -> dict[str, dict[str, Any]]:
@@ -99,16 +116,17 @@ def _measured(name: str, batch: int, threads: int, folder: str) -> dict[str, dic
     if done.returncode:
         lines = done.stderr.strip().splitlines()
         why = lines[-1] if lines else f"status {done.returncode}"
-        return {"times": {}, "problems": {"the process": why}}
+        return {"first": {}, "in_a_row": {}, "problems": {"the process": why}}
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def _measure(name: str, batch: int, threads: int, folder: str) -> dict[str, dict[str, Any]]:
+    # IREE takes as many threads as there are processors.
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     torch.manual_seed(0)
     torch.set_num_threads(threads)
     model, args = _example(name, batch)
     problems: dict[str, str] = {}
-    times: dict[str, list[float]] = {}
     calls: dict[str, Call] = {}
     with torch.no_grad(), tempfile.TemporaryDirectory() as scratch:
         expected = model(*args)
@@ -120,16 +138,23 @@ def _measure(name: str, batch: int, threads: int, folder: str) -> dict[str, dict
                 problems[side] = first_line(problem)
                 continue
             if difference < _TOLERANCE:
-                calls[side], times[side] = call, []
+                calls[side] = call
             else:
                 problems[side] = f"it differs from eager by {difference:.1e}"
-        for _ in range(CALLS):
+        first, in_a_row = dict.fromkeys(calls, math.inf), dict.fromkeys(calls, math.inf)
+        for _ in range(TURNS):
             for side, call in calls.items():
                 time.sleep(PAUSE)
-                start = time.perf_counter()
-                call()
-                times[side].append(time.perf_counter() - start)
-    return {"times": {side: min(own) for side, own in times.items()}, "problems": problems}
+                first[side] = min(first[side], _seconds(call))
+                for _ in range(IN_A_ROW):
+                    in_a_row[side] = min(in_a_row[side], _seconds(call))
+    return {"first": first, "in_a_row": in_a_row, "problems": problems}
+
+
+def _seconds(call: Call) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
 
 def _example(name: str, batch: int) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
