@@ -92,14 +92,14 @@ class _Function:
         self._others = [position for position, kind in enumerate(kinds) if kind != "weight"]
         # The address of the results, and of each operand.
         self._array = ctypes.c_void_p * (1 + len(kinds))
-        self._bound = self._bind([])
+        self._bound: _BoundWeights | None = None
 
     def __call__(self, *operands: torch.Tensor | int | float | bool) -> list[Any]:
         weights = [operands[position] for position in self._weights]
         bound = self._bound
         # The Executable passes the same tensors in each call, and compares the addresses of their
         # memory itself.
-        if not all(map(operator.is_, weights, bound.tensors)) or len(weights) != len(bound.tensors):
+        if bound is None or not all(map(operator.is_, weights, bound.tensors)):
             bound = self._bound = self._bind(weights)
         structure = self._layout.allocate()
         # `alive` keeps the memory that the addresses point to until the call returns.
@@ -118,7 +118,7 @@ class _Function:
     def _bind(self, weights: list[torch.Tensor]) -> _BoundWeights:
         descriptors = list(map(descriptor, weights))
         array = self._array()
-        for position, each in zip(self._weights, descriptors, strict=False):
+        for position, each in zip(self._weights, descriptors, strict=True):
             array[1 + position] = ctypes.addressof(each)
         return _BoundWeights(weights, descriptors, array)
 

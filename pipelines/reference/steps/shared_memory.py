@@ -1,7 +1,8 @@
 """Places temporaries in one allocation, at offsets that are known before the program runs.
 
 Every allocation calls malloc, which searches its lists of free memory for a large buffer. In a
-MobileNet with 150 short operations, malloc and free took a tenth of the time.
+profile of MobileNetV3, which has 150 short operations, malloc took 5 % of the time, with its calls
+for the panels of vector code.
 """
 
 from __future__ import annotations
