@@ -1,9 +1,11 @@
-"""Stores the updates of a tensor in memory of their own, where IREE compiles them incorrectly.
+"""Stores operands of updates in memory of their own, where IREE compiles the update incorrectly.
 
 - Updates that are a view of the updated tensor: IREE updates the tensor in place in the kernel that
   reads the view, so `x.index_copy(0, i, x[:2])` may read elements that are already updated.
 - Updates of a scatter that are converted to a wider type: IREE converts all of them on the stack of
   the kernel, and does not compile it if they are larger than the stack.
+- A slice that a scatter updates, such as the row of `x[1].index_put((i,), v)`: IREE copies the
+  slice in the kernel of the scatter, and does not compile that copy.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from torch_mlir import ir
 from pipelines.ir.modules import find_operations
 from pipelines.ir.values import producer_named
 from pipelines.iree.barriers import barrier_before
-from pipelines.iree.updates import viewed
+from pipelines.iree.updates import VIEWS, viewed
 from pipelines.pipeline import Step
 
 _SCATTER = "tm_tensor.scatter"
@@ -23,7 +25,7 @@ _WIDENINGS = ("arith.extf", "arith.extsi", "arith.extui", "arith.sitofp", "arith
 
 
 def store_updates(module: ir.Module) -> None:
-    """Puts a barrier before such updates. Changes the IR in place."""
+    """Puts a barrier before such operands. Changes the IR in place."""
     with module.context:
         for update in find_operations(module, lambda each: each.name in _OPERANDS):
             new, old = _OPERANDS[update.name]
@@ -31,6 +33,8 @@ def store_updates(module: ir.Module) -> None:
             is_widened = update.name == _SCATTER and _is_widened(source)
             if is_widened or source == viewed(update.operands[old]):
                 barrier_before(update, new)
+            if update.name == _SCATTER and _is_part(update.operands[old]):
+                barrier_before(update, old)
 
 
 def _is_widened(value: ir.Value) -> bool:
@@ -40,9 +44,18 @@ def _is_widened(value: ir.Value) -> bool:
     )
 
 
+def _is_part(value: ir.Value) -> bool:
+    """Returns whether a tensor is a slice of another one, perhaps in another shape."""
+    while (view := producer_named(value, *VIEWS)) is not None:
+        if view.name == "tensor.extract_slice":
+            return True
+        value = view.operands[0]
+    return False
+
+
 STORE_UPDATES = Step(
     "iree-store-updates",
-    "store the updates of a tensor that are a view of it or are widened; IREE reads updated "
-    "elements, or has too small a stack",
+    "store the updates of a tensor that are a view of it or are widened, and slices that a scatter "
+    "updates; IREE reads updated elements, has too small a stack, or does not compile the copy",
     store_updates,
 )

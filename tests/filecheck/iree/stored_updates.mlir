@@ -49,3 +49,30 @@ func.func @of_another(%x: tensor<8x3xf32>, %y: tensor<6xf32>, %i: tensor<6x2xi32
   } -> tensor<8x3xf32>
   return %0 : tensor<8x3xf32>
 }
+
+// The updated tensor is a row of another one.
+// CHECK-LABEL: func.func @of_a_slice(
+// CHECK:         %[[ROW:.*]] = tensor.extract_slice
+// CHECK:         %[[KEPT:.*]] = "util.optimization_barrier"(%[[ROW]])
+// CHECK:         tm_tensor.scatter {{.*}} outs(%[[KEPT]] :
+func.func @of_a_slice(%x: tensor<8x3xf32>, %y: tensor<2xf32>, %i: tensor<2x1xi32>) -> tensor<3xf32> {
+  %row = tensor.extract_slice %x[1, 0] [1, 3] [1, 1] : tensor<8x3xf32> to tensor<3xf32>
+  %0 = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false) ins(%y, %i : tensor<2xf32>, tensor<2x1xi32>) outs(%row : tensor<3xf32>) {
+  ^bb0(%new: f32, %old: f32):
+    tm_tensor.yield %new : f32
+  } -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// The updated tensor is another shape of a whole one.
+// CHECK-LABEL: func.func @of_a_reshape(
+// CHECK-NOT:     barrier
+// CHECK:         return
+func.func @of_a_reshape(%x: tensor<8x3xf32>, %y: tensor<2xf32>, %i: tensor<2x1xi32>) -> tensor<24xf32> {
+  %line = tensor.collapse_shape %x [[0, 1]] : tensor<8x3xf32> into tensor<24xf32>
+  %0 = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false) ins(%y, %i : tensor<2xf32>, tensor<2x1xi32>) outs(%line : tensor<24xf32>) {
+  ^bb0(%new: f32, %old: f32):
+    tm_tensor.yield %new : f32
+  } -> tensor<24xf32>
+  return %0 : tensor<24xf32>
+}
