@@ -1,11 +1,11 @@
-"""Keeps IREE from fusing operations that it would compile to slow code together."""
+"""Barriers and copies that IREE does not fuse with the operations before and behind them."""
 
 from __future__ import annotations
 
 from torch_mlir import ir
 
-from pipelines.ir.lazy_dialects import arith, tensor
 from pipelines.ir.modules import build_op
+from pipelines.ir.tensor_ops import dynamic_sizes, elementwise, sizes_of
 
 
 def barrier(value: ir.Value) -> ir.Value:
@@ -37,19 +37,47 @@ def barrier_of_any_size(operation: ir.Operation) -> None:
 
 
 def barrier_before(operation: ir.Operation, index: int) -> None:
-    """Puts a barrier before an operand, which may have dynamic sizes."""
+    """Puts a barrier before an operand that is only read, and may have dynamic sizes."""
     operand = operation.operands[index]
     with ir.InsertionPoint(operation), operation.location:
-        kept = behind_barrier(operand)
-        operation.operands[index] = _with_sizes(kept, operand)
+        operation.operands[index] = _with_sizes(behind_barrier(operand), operand)
+
+
+def copy_before(operation: ir.Operation, index: int) -> None:
+    """Gives an operation its own copy of an operand that it updates.
+
+    A barrier is not enough: IREE does not know that the tensors in front of and behind a barrier
+    share their memory, and other operations would read the update.
+    """
+    with ir.InsertionPoint(operation), operation.location:
+        operation.operands[index] = own_copy(operation.operands[index])
+
+
+def own_copy(value: ir.Value) -> ir.Value:
+    """Returns a copy of a tensor that IREE neither folds nor merges with another copy.
+
+    Adds a zero to each element, which IREE does not know. IREE merges two `flow.tensor.clone` of
+    one tensor, and two sorts then update the same copy. It has no such addition of complex numbers,
+    which no program sorts.
+    """
+    sizes = sizes_of(value)
+    element = ir.RankedTensorType(value.type).element_type
+    if isinstance(element, ir.ComplexType):
+        return build_op("flow.tensor.clone", value.type, value, *dynamic_sizes(sizes))
+    is_integer = isinstance(element, (ir.IntegerType, ir.IndexType))
+    # Only -0.0 leaves each floating-point number as it is.
+    zero = ir.IntegerAttr.get(element, 0) if is_integer else ir.FloatAttr.get(element, -0.0)
+    add = "arith.addi" if is_integer else "arith.addf"
+    kind = ir.RankedTensorType.get([], element)
+    known = build_op("arith.constant", kind, value=ir.DenseElementsAttr.get_splat(kind, zero))
+    hidden = behind_barrier(known)
+    axes = [ir.AffineDimExpr.get(axis) for axis in range(len(sizes))]
+    return elementwise(
+        sizes, [(value, axes), (hidden, [])], lambda *terms: build_op(add, element, *terms)
+    )
 
 
 def _with_sizes(kept: ir.Value, place: ir.Value) -> ir.Value:
     """Returns a tensor behind a barrier, with the dynamic sizes of `place`."""
-    kind = ir.RankedTensorType(kept.type)
-    sizes = [
-        tensor.dim(place, arith.constant(ir.IndexType.get(), axis))
-        for axis in range(kind.rank)
-        if kind.is_dynamic_dim(axis)
-    ]
-    return build_op("flow.tensor.tie_shape", kind, kept, *sizes) if sizes else kept
+    sizes = dynamic_sizes(sizes_of(place))
+    return build_op("flow.tensor.tie_shape", kept.type, kept, *sizes) if sizes else kept

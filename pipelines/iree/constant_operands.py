@@ -15,15 +15,13 @@ A tensor such as `torch.arange(n)` or `torch.zeros_like(x)` is computed from no 
 
 from __future__ import annotations
 
-from math import prod
-
 from torch_mlir import ir
 
 from pipelines.ir.generics import is_reduction
 from pipelines.ir.modules import build_op, find_operations
-from pipelines.ir.tensor_ops import copied, dynamic_sizes, elementwise, sizes_of
+from pipelines.ir.tensor_ops import copied, dynamic_sizes, sizes_of
 from pipelines.ir.values import block_of, terminator
-from pipelines.iree.barriers import behind_barrier
+from pipelines.iree.barriers import own_copy
 from pipelines.pipeline import Step
 
 # The index of the first operand that an operation updates in place. It updates the rest, too.
@@ -37,9 +35,6 @@ _UPDATED = {
     "scf.while": 0,
 }
 _SCANS = ("tm_tensor.scan", "tm_tensor.topk")
-# The number of elements of 8 bytes in 1 MB. IREE evaluates constants of up to this size at compile
-# time, correctly.
-_EVALUATED = 1 << 17
 # The prefixes of operations whose results are constants if their tensor operands are.
 _PURE = (
     "arith.constant",
@@ -59,7 +54,7 @@ def hide_constants(module: ir.Module) -> None:
         for operation in find_operations(
             module, lambda operation: operation.name.startswith((*_PURE, *_UPDATED))
         ):
-            hide = _copy if operation.name in _UPDATED else _store
+            hide = own_copy if operation.name in _UPDATED else _store
             for index in _wrong_operands(operation, constants):
                 with ir.InsertionPoint(operation), operation.location:
                     operation.operands[index] = hide(operation.operands[index])
@@ -111,32 +106,12 @@ def _wrong_operands(operation: ir.Operation, constants: set[ir.Value]) -> list[i
 
 
 def _is_copied_wrongly(value: ir.Value, constants: set[ir.Value]) -> bool:
-    # IREE copies fills correctly, and needs no copy for a single use.
+    # IREE copies fills correctly.
     if value not in constants or value.owner.operation.name in ("linalg.fill", "tensor.empty"):
         return False
-    if len(list(value.uses)) == 1:
-        return False
-    kind = ir.RankedTensorType(value.type)
-    if isinstance(kind.element_type, ir.ComplexType):
-        return False
-    return not kind.has_static_shape or prod(kind.shape) > _EVALUATED
-
-
-def _copy(value: ir.Value) -> ir.Value:
-    """Copies a tensor: adds a zero to each element, which IREE does not know and cannot fold."""
-    element = ir.RankedTensorType(value.type).element_type
-    is_integer = isinstance(element, (ir.IntegerType, ir.IndexType))
-    # Only -0.0 leaves each floating-point number as it is.
-    zero = ir.IntegerAttr.get(element, 0) if is_integer else ir.FloatAttr.get(element, -0.0)
-    add = "arith.addi" if is_integer else "arith.addf"
-    kind = ir.RankedTensorType.get([], element)
-    known = build_op("arith.constant", kind, value=ir.DenseElementsAttr.get_splat(kind, zero))
-    hidden = behind_barrier(known)
-    sizes = sizes_of(value)
-    axes = [ir.AffineDimExpr.get(axis) for axis in range(len(sizes))]
-    return elementwise(
-        sizes, [(value, axes), (hidden, [])], lambda *terms: build_op(add, element, *terms)
-    )
+    # IREE needs no copy for a single use. But it may find that the dynamic sizes of two constants
+    # are equal, and merge the constants.
+    return not ir.RankedTensorType(value.type).has_static_shape or len(list(value.uses)) > 1
 
 
 def _store(value: ir.Value) -> ir.Value:

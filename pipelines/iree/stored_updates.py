@@ -14,8 +14,8 @@ from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
 from pipelines.ir.values import producer_named
-from pipelines.iree.barriers import barrier_before
-from pipelines.iree.updates import VIEWS, viewed
+from pipelines.iree.barriers import barrier_before, copy_before
+from pipelines.iree.updates import is_slice, viewed
 from pipelines.pipeline import Step
 
 _SCATTER = "tm_tensor.scatter"
@@ -25,7 +25,7 @@ _WIDENINGS = ("arith.extf", "arith.extsi", "arith.extui", "arith.sitofp", "arith
 
 
 def store_updates(module: ir.Module) -> None:
-    """Puts a barrier before such operands. Changes the IR in place."""
+    """Copies such operands before the update. Changes the IR in place."""
     with module.context:
         for update in find_operations(module, lambda each: each.name in _OPERANDS):
             new, old = _OPERANDS[update.name]
@@ -33,8 +33,8 @@ def store_updates(module: ir.Module) -> None:
             is_widened = update.name == _SCATTER and _is_widened(source)
             if is_widened or source == viewed(update.operands[old]):
                 barrier_before(update, new)
-            if update.name == _SCATTER and _is_part(update.operands[old]):
-                barrier_before(update, old)
+            if update.name == _SCATTER and is_slice(update.operands[old]):
+                copy_before(update, old)
 
 
 def _is_widened(value: ir.Value) -> bool:
@@ -44,18 +44,9 @@ def _is_widened(value: ir.Value) -> bool:
     )
 
 
-def _is_part(value: ir.Value) -> bool:
-    """Returns whether a tensor is a slice of another one, perhaps in another shape."""
-    while (view := producer_named(value, *VIEWS)) is not None:
-        if view.name == "tensor.extract_slice":
-            return True
-        value = view.operands[0]
-    return False
-
-
 STORE_UPDATES = Step(
     "iree-store-updates",
-    "store the updates of a tensor that are a view of it or are widened, and slices that a scatter "
+    "store updates that are a view of the updated tensor or are widened, and slices that a scatter "
     "updates; IREE reads updated elements, has too small a stack, or does not compile the copy",
     store_updates,
 )

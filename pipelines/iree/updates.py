@@ -97,6 +97,15 @@ def viewed(value: ir.Value) -> ir.Value:
     return value
 
 
+def is_slice(value: ir.Value) -> bool:
+    """Returns whether a tensor is a slice of another one, perhaps in another shape."""
+    while (view := producer_named(value, *VIEWS)) is not None:
+        if view.name == "tensor.extract_slice":
+            return True
+        value = view.operands[0]
+    return False
+
+
 def _used_at(operation: ir.Operation, value: ir.Value) -> ir.Value:
     """Returns the value after a barrier, which is inserted before the operation."""
     with ir.InsertionPoint(operation), operation.location:

@@ -138,6 +138,39 @@ def test_updates_that_are_views_of_the_updated_tensor():
     assert report.ok, report.error
 
 
+# Operations that IREE computes in place, or that read the tensor.
+UPDATES = {
+    "index_put": lambda x, i: x.index_put((i,), x[:2] * 0),
+    "index_add": lambda x, i: x.index_add(0, i, x[1:3]),
+    "index_fill": lambda x, i: x.index_fill(0, i, 7.0),
+    "slice_scatter": lambda x, i: torch.slice_scatter(x, x[:2] * 2, 0, 1, 3),
+    "scatter": lambda x, i: x.scatter_reduce(0, i[:, None].expand(2, 5), x[:2], "amax"),
+    "masked_scatter": lambda x, i: x.masked_scatter(x > 0, x * 2),
+    "sort": lambda x, i: x.sort(-1),
+    "argsort": lambda x, i: x.argsort(0),
+    "argsort of argsort": lambda x, i: x.argsort(0).argsort(0),
+    "topk": lambda x, i: x.topk(2, -1),
+    "product": lambda x, i: x @ x.mT,
+}
+
+
+@pytest.mark.parametrize("is_dynamic", [False, True])
+def test_updates_of_one_tensor_do_not_change_each_other(is_dynamic):
+    """Slices, a computed tensor, and one that is computed from sizes alone."""
+
+    def model(x, i):
+        rows, columns = x[0].shape
+        constant = torch.arange(rows * columns, dtype=x.dtype).view(rows, columns)
+        tensors = x[1], x[:, 2], (x * 2)[..., 1], x[0].exp(), constant
+        return [update(each, i) for each in tensors for update in UPDATES.values()]
+
+    args = torch.randn(5, 5, 5), torch.tensor([2, 0])
+    sizes = (dict.fromkeys(range(3), torch.export.Dim.DYNAMIC), None) if is_dynamic else None
+    program = unmess.capture(model, args, dynamic_shapes=sizes)
+    report = unmess.check(program, on="iree-cpu", calls=1)
+    assert report.ok, report.error
+
+
 def test_updates_that_are_converted_to_a_wider_type():
     """The converted updates are larger than the stack of a kernel."""
 

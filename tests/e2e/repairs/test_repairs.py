@@ -195,20 +195,6 @@ def test_operands_that_share_one_trace():
     assert report.ok, report.error
 
 
-def test_sorted_integers_on_iree(monkeypatch):
-    """Without the decomposition, IREE computes zeros when it sorts the indices of a sort."""
-
-    def undone_order(x):
-        order = torch.argsort(x)
-        return order, torch.argsort(order)
-
-    x = torch.arange(12) % 3
-    report = unmess.check(unmess.capture(undone_order, (x,)), on="iree-cpu", calls=1)
-    assert report.ok, report.error
-    without(monkeypatch, "sort of integers")
-    assert not unmess.check(unmess.capture(undone_order, (x,)), on="iree-cpu", calls=1).ok
-
-
 def test_hyperbolic_cosine_of_f16_on_iree(monkeypatch):
     """The exponential of 11.5 is infinite in f16, the hyperbolic cosine is not."""
     x = torch.linspace(-12, 12, 64).half()

@@ -53,8 +53,9 @@ func.func @of_another(%x: tensor<8x3xf32>, %y: tensor<6xf32>, %i: tensor<6x2xi32
 // The updated tensor is a row of another one.
 // CHECK-LABEL: func.func @of_a_slice(
 // CHECK:         %[[ROW:.*]] = tensor.extract_slice
-// CHECK:         %[[KEPT:.*]] = "util.optimization_barrier"(%[[ROW]])
-// CHECK:         tm_tensor.scatter {{.*}} outs(%[[KEPT]] :
+// CHECK:         %[[ZERO:.*]] = "util.optimization_barrier"(%{{.*}}) : (tensor<f32>) -> tensor<f32>
+// CHECK:         %[[COPY:.*]] = linalg.generic {{.*}} ins(%[[ROW]], %[[ZERO]] :
+// CHECK:         tm_tensor.scatter {{.*}} outs(%[[COPY]] :
 func.func @of_a_slice(%x: tensor<8x3xf32>, %y: tensor<2xf32>, %i: tensor<2x1xi32>) -> tensor<3xf32> {
   %row = tensor.extract_slice %x[1, 0] [1, 3] [1, 1] : tensor<8x3xf32> to tensor<3xf32>
   %0 = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false) ins(%y, %i : tensor<2xf32>, tensor<2x1xi32>) outs(%row : tensor<3xf32>) {
