@@ -16,6 +16,7 @@ from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import entry_function
 from pipelines.iree.assertions import ASSERTION_LINES, JOIN_ASSERTIONS
 from pipelines.iree.boolean_bytes import KEEP_BOOLEANS_IN_BYTES
+from pipelines.iree.buffer_limit import LIMIT_BUFFERS
 from pipelines.iree.channels_last import CHANNELS_LAST, CHANNELS_LAST_FEW_REGISTERS
 from pipelines.iree.concatenation import CONCATENATE_DYNAMIC_SIZES
 from pipelines.iree.constant_operands import HIDE_CONSTANTS
@@ -142,6 +143,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
             CHANNELS_LAST,
             CHANNELS_LAST_FEW_REGISTERS,
             HIDE_CONSTANTS,
+            LIMIT_BUFFERS,
             KEEP_BOOLEANS_IN_BYTES,
             KEEP_EXPONENTIALS,
             CONCATENATE_DYNAMIC_SIZES,

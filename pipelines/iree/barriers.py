@@ -77,6 +77,12 @@ def own_copy(value: ir.Value) -> ir.Value:
     )
 
 
+def stored(value: ir.Value) -> ir.Value:
+    """Returns a tensor that IREE computes in a kernel of its own."""
+    sizes = dynamic_sizes(sizes_of(value))
+    return build_op("iree_tensor_ext.compute_barrier.start", value.type, value, *sizes)
+
+
 def _with_sizes(kept: ir.Value, place: ir.Value) -> ir.Value:
     """Returns a tensor behind a barrier, with the dynamic sizes of `place`."""
     sizes = dynamic_sizes(sizes_of(place))

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pipelines.iree.assertions import ASSERTION_LINES
 from pipelines.iree.branch_references import copy_references
+from pipelines.iree.buffer_limit import LIMIT_BUFFERS
 from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
 from pipelines.iree.compiler_cache import compiled_once
 from pipelines.iree.concatenation import CONCATENATE_DYNAMIC_SIZES
@@ -130,6 +131,7 @@ def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tupl
     CONCATENATE_DYNAMIC_SIZES.apply(ir)
     STORE_UPDATES.apply(ir)
     HIDE_CONSTANTS.apply(ir)
+    LIMIT_BUFFERS.apply(ir)
     text = ir.operation.get_asm(enable_debug_info=True)
     return text, (*target.options, *_input_type(text), *preset.options)
 

@@ -18,10 +18,10 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.generics import is_reduction
-from pipelines.ir.modules import build_op, find_operations
-from pipelines.ir.tensor_ops import copied, dynamic_sizes, sizes_of
+from pipelines.ir.modules import find_operations
+from pipelines.ir.tensor_ops import copied, sizes_of
 from pipelines.ir.values import block_of, terminator
-from pipelines.iree.barriers import own_copy
+from pipelines.iree.barriers import own_copy, stored
 from pipelines.pipeline import Step
 
 # The index of the first operand that an operation updates in place. It updates the rest, too.
@@ -54,7 +54,7 @@ def hide_constants(module: ir.Module) -> None:
         for operation in find_operations(
             module, lambda operation: operation.name.startswith((*_PURE, *_UPDATED))
         ):
-            hide = own_copy if operation.name in _UPDATED else _store
+            hide = own_copy if operation.name in _UPDATED else stored
             for index in _wrong_operands(operation, constants):
                 with ir.InsertionPoint(operation), operation.location:
                     operation.operands[index] = hide(operation.operands[index])
@@ -112,12 +112,6 @@ def _is_copied_wrongly(value: ir.Value, constants: set[ir.Value]) -> bool:
     # IREE needs no copy for a single use. But it may find that the dynamic sizes of two constants
     # are equal, and merge the constants.
     return not ir.RankedTensorType(value.type).has_static_shape or len(list(value.uses)) > 1
-
-
-def _store(value: ir.Value) -> ir.Value:
-    """Puts a barrier behind a tensor: IREE computes it in a kernel of its own."""
-    sizes = dynamic_sizes(sizes_of(value))
-    return build_op("iree_tensor_ext.compute_barrier.start", value.type, value, *sizes)
 
 
 HIDE_CONSTANTS = Step(

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import itertools
 import subprocess
 import sys
 import threading
@@ -169,6 +170,37 @@ def test_updates_of_one_tensor_do_not_change_each_other(is_dynamic):
     program = unmess.capture(model, args, dynamic_shapes=sizes)
     report = unmess.check(program, on="iree-cpu", calls=1)
     assert report.ok, report.error
+
+
+def test_operations_that_read_more_tensors_than_a_kernel_has_buffers():
+    def model(*xs):
+        part = sum(xs[:40])
+        product = sum(xs[:20]) @ sum(x.T for x in xs[:40]) + sum(x @ x.T for x in xs[20:50])
+        return (
+            *(sum(xs), product, torch.stack(xs).sin(), torch.stack([x.max() for x in xs])),
+            *(sum(xs).sum(0) + part, sum(xs).softmax(-1) + part, sum(x.sum() for x in xs)),
+            list(itertools.accumulate(xs)),
+        )
+
+    program = unmess.capture(model, tuple(torch.randn(70, 7, 3)))
+    report = unmess.check(program, on="iree-cpu", calls=1)
+    assert report.ok, report.error
+
+
+def test_more_checks_than_a_kernel_has_buffers():
+    """Each index is a tensor of its own, with a check of its own."""
+
+    def model(x, *indices):
+        return sum(x[i] for i in indices)
+
+    x, indices = torch.randn(7, 3), [torch.tensor([n % 7, -n % 7]) for n in range(70)]
+    run = unmess.load(unmess.capture(model, (x, *indices)), on="iree-cpu")
+    torch.testing.assert_close(run(x, *indices), model(x, *indices))
+    for wrong in (0, 40, 69):
+        indices[wrong] = torch.tensor([0, 7])
+        with pytest.raises(unmess.Error, match="out of range"):
+            run(x, *indices)
+        indices[wrong] = torch.tensor([0, 6])
 
 
 def test_updates_that_are_converted_to_a_wider_type():
