@@ -19,6 +19,7 @@ from torch.utils import _pytree as pytree
 
 from importers.capture.data_positions import DataPositions
 from importers.capture.draft_values import Defaults, parameter_values
+from importers.capture.dynamic_marks import marks_restored
 from importers.capture.dynamic_shapes import Conflict, Declared, conflict, declare
 from importers.capture.higher_order import block_masks_without_vmap
 from importers.capture.known_values import known_values, named_tensors
@@ -427,7 +428,12 @@ def _first(
         start = time.perf_counter()
         try:
             call = declared.args, declared.kwargs
-            with ended_transforms(), exportable(module, call=call), watching(module) as changed:
+            with (
+                marks_restored(*call),
+                ended_transforms(),
+                exportable(module, call=call),
+                watching(module) as changed,
+            ):
                 way = candidate()
                 exported = way(module, declared.args, declared.kwargs, declared.shapes)
             refuse_lost_tensors(exported)

@@ -1,3 +1,4 @@
+import copy
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,24 @@ def test_failed_strategies_are_recorded():
     assert program.attempts[0].error is not None
     kinds = [note.kind for note in program.notes]
     assert kinds.count("fallback") == 3
+
+
+def test_a_failed_capture_leaves_no_marks_on_its_tensors():
+    def add(x):
+        return x + torch.ones(5, 3)
+
+    x = torch.randn(5, 3)
+    with pytest.raises(unmess.Error, match="specialized"):
+        unmess.capture(add, (x,), dynamic_shapes=({0: torch.export.Dim.DYNAMIC},))
+    assert unmess.capture(add, (x,)).strategy == "non-strict"
+
+
+def test_a_capture_keeps_the_users_marks():
+    x = torch.randn(5, 3)
+    torch._dynamo.mark_dynamic(x, 1)
+    before = {name: copy.copy(value) for name, value in vars(x).items()}
+    unmess.capture(lambda x: x + 1, (x,), dynamic_shapes=({0: torch.export.Dim.DYNAMIC},))
+    assert vars(x) == before
 
 
 class Scaled(torch.nn.Module):
