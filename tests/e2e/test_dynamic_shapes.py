@@ -436,6 +436,29 @@ def test_reshapes_of_two_dynamic_sizes_at_stablehlo(runner):
         assert_matches(Reshapes(), run, torch.randn(shape))
 
 
+def ranges(x):
+    n = x.shape[0]
+    return (
+        torch.arange(n, dtype=torch.float16),
+        torch.arange(n, dtype=torch.bfloat16),
+        torch.arange(2 * n + 5, -3, -2, dtype=torch.float64),
+        torch.arange(0, 0.5 * n, 0.25),
+        torch.arange(0, 0.5 * n, 0.25, dtype=torch.float16),
+    )
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_ranges_of_floats(runner):
+    """The number of elements is not a number of the dtype."""
+    sizes = ({0: torch.export.Dim("n", min=4)},)
+    program = unmess.capture(ranges, (torch.zeros(5),), dynamic_shapes=sizes)
+    run = unmess.load(program, on=runner)
+    for size in (4, 257, 2051):
+        x = torch.zeros(size)
+        for ours, eager in zip(run(x), ranges(x), strict=True):
+            torch.testing.assert_close(ours, eager)
+
+
 @pytest.mark.parametrize("runner", RUNNERS)
 @pytest.mark.parametrize("dialect", ["tosa", "stablehlo"])
 def test_operands_of_equal_dynamic_sizes(dialect, runner):

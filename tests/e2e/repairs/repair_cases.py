@@ -51,6 +51,10 @@ def grouped_rows(x, weights, ends):
     return torch._grouped_mm(x, weights, offs=ends)
 
 
+def range_of_halves(x):
+    return torch.arange(2857, dtype=x.dtype) + x
+
+
 def sorted_booleans(x):
     return torch.sort(x)[0]
 
@@ -516,6 +520,12 @@ CASES = [
         ),
     ),
     Case("stable sort", order_of_equal_elements, (torch.arange(12) % 3,)),
+    Case(
+        "ranges of floats",
+        range_of_halves,
+        (torch.ones(2857, dtype=torch.bfloat16),),
+        "shape's dimension",
+    ),
     Case("sort of integers", sorted_booleans, (torch.arange(12) % 3 == 0,), "differ from eager's"),
     Case("unsorted top-k", best_two, (random(4, 5),)),
     Case("empty tensor with strides", zeros_of_a_layout, (random(3, 2),)),
