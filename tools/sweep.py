@@ -161,12 +161,12 @@ def run_matrix(
 
 
 def read(folder: Path) -> Results:
-    """Returns the results of a matrix by model and runner; none without a folder.
+    """Returns the results of a matrix by model and runner; none without a folder or in an empty one.
 
     These are the results of the backend's default output dialect, or else those of linalg, which
     are the same.
     """
-    if not folder.exists():
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return {}
     rows = [row for row in read_matrix(folder).values() if row.via in (None, "linalg")]
     rows.sort(key=lambda row: row.via is None)
