@@ -161,7 +161,7 @@ def run_matrix(
 
 
 def read(folder: Path) -> Results:
-    """Returns the results of a matrix by model and runner; none without a folder or in an empty one.
+    """Returns the results of a matrix by model and runner; none of a missing or empty folder.
 
     These are the results of the backend's default output dialect, or else those of linalg, which
     are the same.
