@@ -56,9 +56,9 @@ def copy_before(operation: ir.Operation, index: int) -> None:
 def own_copy(value: ir.Value) -> ir.Value:
     """Returns a copy of a tensor that IREE neither folds nor merges with another copy.
 
-    Adds a zero to each element, which IREE does not know. IREE merges two `flow.tensor.clone` of
-    one tensor, and two sorts then update the same copy. It has no such addition of complex numbers,
-    which no program sorts.
+    Adds a zero that IREE does not know to each element. `flow.tensor.clone` is not enough: IREE
+    merges two clones of one tensor, and two sorts then update the same copy. It is enough for
+    complex numbers, because no program sorts them.
     """
     sizes = sizes_of(value)
     element = ir.RankedTensorType(value.type).element_type

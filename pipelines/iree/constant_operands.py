@@ -15,6 +15,8 @@ A tensor such as `torch.arange(n)` or `torch.zeros_like(x)` is computed from no 
 
 from __future__ import annotations
 
+from math import prod
+
 from torch_mlir import ir
 
 from pipelines.ir.generics import is_reduction
@@ -34,6 +36,9 @@ _UPDATED = {
     "scf.for": 3,
     "scf.while": 0,
 }
+# The number of elements of 8 bytes in 1 MB. IREE evaluates constants of up to this size at compile
+# time, and copies them correctly before a loop.
+_EVALUATED = 1 << 17
 _SCANS = ("tm_tensor.scan", "tm_tensor.topk")
 # The prefixes of operations whose results are constants if their tensor operands are.
 _PURE = (
@@ -97,7 +102,7 @@ def _wrong_operands(operation: ir.Operation, constants: set[ir.Value]) -> list[i
         return [
             index
             for index in tensors
-            if index >= first and _is_copied_wrongly(operation.operands[index], constants)
+            if index >= first and _is_copied_wrongly(operation, index, constants)
         ]
     if operation.name in _SCANS or is_reduction(operation):
         read = tensors[: len(tensors) - len(operation.results)]
@@ -105,13 +110,18 @@ def _wrong_operands(operation: ir.Operation, constants: set[ir.Value]) -> list[i
     return []
 
 
-def _is_copied_wrongly(value: ir.Value, constants: set[ir.Value]) -> bool:
+def _is_copied_wrongly(operation: ir.Operation, index: int, constants: set[ir.Value]) -> bool:
+    value = operation.operands[index]
     # IREE copies fills correctly.
     if value not in constants or value.owner.operation.name in ("linalg.fill", "tensor.empty"):
         return False
-    # IREE needs no copy for a single use. But it may find that the dynamic sizes of two constants
-    # are equal, and merge the constants.
-    return not ir.RankedTensorType(value.type).has_static_shape or len(list(value.uses)) > 1
+    kind = ir.RankedTensorType(value.type)
+    has_several_uses = len(list(value.uses)) > 1
+    if operation.name.startswith("scf."):
+        is_evaluated = kind.has_static_shape and prod(kind.shape) <= _EVALUATED
+        return has_several_uses and not is_evaluated
+    # IREE may find that the dynamic sizes of two constants are equal, and merge the constants.
+    return has_several_uses or not kind.has_static_shape
 
 
 HIDE_CONSTANTS = Step(
