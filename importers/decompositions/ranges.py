@@ -15,20 +15,21 @@ def arange(
 ) -> torch.Tensor:
     """Returns the numbers from `start` to `end`, as `torch.arange` does.
 
-    Returns NotImplemented for dtypes of integers, and for known fractions in float32 and float64.
+    Returns NotImplemented for dtypes of integers, and for known numbers in float32 and float64.
     """
     numbers = (start, end, step)
     if dtype is None and any(isinstance(each, (float, torch.SymFloat)) for each in numbers):
         dtype = torch.get_default_dtype()
     if dtype is None or not dtype.is_floating_point:
         return NotImplemented
-    if all(isinstance(each, (int, torch.SymInt)) for each in numbers):
-        return torch.arange(start, end, step, dtype=torch.int64, **options).to(dtype)
     wide = torch.float32 if dtype in REDUCED_FLOATS else dtype
-    if any(isinstance(each, torch.SymFloat) for each in numbers):
+    is_dynamic = not all(isinstance(each, (int, float)) for each in numbers)
+    if wide == dtype and not is_dynamic:
+        return NotImplemented
+    if is_dynamic and any(isinstance(each, (float, torch.SymFloat)) for each in numbers):
         count = math.ceil((end - start) / step)
         place = torch.arange(count, dtype=torch.int64, **options)
         return (place.to(wide) * step + start).to(dtype)
-    if wide == dtype:
-        return NotImplemented
-    return torch.arange(start, end, step, dtype=wide, **options).to(dtype)
+    if any(isinstance(each, float) for each in numbers):
+        return torch.arange(start, end, step, dtype=wide, **options).to(dtype)
+    return torch.arange(start, end, step, dtype=torch.int64, **options).to(dtype)
