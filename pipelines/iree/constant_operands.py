@@ -120,8 +120,15 @@ def _is_copied_wrongly(operation: ir.Operation, index: int, constants: set[ir.Va
     if operation.name.startswith("scf."):
         is_evaluated = kind.has_static_shape and prod(kind.shape) <= _EVALUATED
         return has_several_uses and not is_evaluated
-    # IREE may find that the dynamic sizes of two constants are equal, and merge the constants.
-    return has_several_uses or not kind.has_static_shape
+    # IREE may find that the dynamic sizes of two constants are equal, and merge the constants. It
+    # computes the constants of a loop once, so that the next step would see the update.
+    return has_several_uses or not kind.has_static_shape or _may_repeat(operation)
+
+
+def _may_repeat(operation: ir.Operation) -> bool:
+    """Returns whether an operation is inside of control flow, which may be a loop."""
+    parent = operation.parent.operation
+    return parent.name != "func.func" or operation.block != parent.regions[0].blocks[0]
 
 
 HIDE_CONSTANTS = Step(

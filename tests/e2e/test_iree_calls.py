@@ -172,6 +172,20 @@ def test_updates_of_one_tensor_do_not_change_each_other(is_dynamic):
     assert report.ok, report.error
 
 
+def test_updates_of_slices_in_a_loop():
+    """IREE computes the indices that a sort updates once, before the loop."""
+
+    def step(n, x):
+        row = x[0].index_put((torch.tensor([2, 0]),), x[1, :2])
+        return n + 1, (row + x * x[1].sort(0).indices).sin()
+
+    def model(x):
+        return while_loop(lambda n, x: n < 3, step, (torch.tensor(0), x))
+
+    report = unmess.check(unmess.capture(model, (torch.randn(5, 5, 5),)), on="iree-cpu", calls=1)
+    assert report.ok, report.error
+
+
 def test_operations_that_read_more_tensors_than_a_kernel_has_buffers():
     def model(*xs):
         part = sum(xs[:40])
