@@ -175,8 +175,10 @@ def test_updates_of_one_tensor_do_not_change_each_other(is_dynamic):
 def test_updates_of_slices_in_a_loop():
     """IREE computes the indices that a sort updates once, before the loop."""
 
+    rows = torch.tensor([2, 0])
+
     def step(n, x):
-        row = x[0].index_put((torch.tensor([2, 0]),), x[1, :2])
+        row = x[0].index_put((rows,), x[1, :2])
         return n + 1, (row + x * x[1].sort(0).indices).sin()
 
     def model(x):
