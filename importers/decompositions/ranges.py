@@ -23,13 +23,10 @@ def arange(
     if dtype is None or not dtype.is_floating_point:
         return NotImplemented
     wide = torch.float32 if dtype in REDUCED_FLOATS else dtype
-    is_dynamic = not all(isinstance(each, (int, float)) for each in numbers)
-    if wide == dtype and not is_dynamic:
+    if wide == dtype and all(isinstance(each, (int, float)) for each in numbers):
         return NotImplemented
-    if is_dynamic and any(isinstance(each, (float, torch.SymFloat)) for each in numbers):
-        count = math.ceil((end - start) / step)
-        place = torch.arange(count, dtype=torch.int64, **options)
-        return (place.to(wide) * step + start).to(dtype)
-    if any(isinstance(each, float) for each in numbers):
-        return torch.arange(start, end, step, dtype=wide, **options).to(dtype)
-    return torch.arange(start, end, step, dtype=torch.int64, **options).to(dtype)
+    if all(isinstance(each, (int, torch.SymInt)) for each in numbers):
+        return torch.arange(start, end, step, dtype=torch.int64, **options).to(dtype)
+    count = math.ceil((end - start) / step)
+    place = torch.arange(count, dtype=torch.int64, **options)
+    return (place.to(wide) * step + start).to(dtype)

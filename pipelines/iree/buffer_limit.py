@@ -13,7 +13,7 @@ from torch_mlir import ir
 from pipelines.ir.modules import find_operations
 from pipelines.ir.values import block_of, producer_named
 from pipelines.iree.barriers import barrier_before
-from pipelines.iree.updates import VIEWS, viewed
+from pipelines.iree.updates import CONSTANTS, VIEWS, viewed
 from pipelines.pipeline import Step
 
 # The largest number of tensors that fused operations may read. A kernel has at most 32 buffers,
@@ -21,8 +21,6 @@ from pipelines.pipeline import Step
 _LARGEST = 24
 # Operations that IREE fuses into those that read their result.
 _FUSED = {"linalg.generic", "linalg.broadcast", "linalg.transpose"}
-# Operations whose results IREE computes inside of a kernel, without a buffer.
-_FREE = {"arith.constant", "linalg.fill", "tensor.empty"}
 
 
 def limit_buffers(module: ir.Module) -> None:
@@ -80,7 +78,10 @@ class _Kernels:
         Args:
             deepest: the depth of all operands of the operation.
         """
-        if not isinstance(value.type, ir.RankedTensorType) or _is_free(value):
+        if not isinstance(value.type, ir.RankedTensorType):
+            return set()
+        if producer_named(value, *CONSTANTS) is not None:
+            # IREE computes it inside of the kernel.
             return set()
         if self._depth.get(value, 0) < deepest and len(list(value.uses)) > 1:
             # Another operand is known later, and is probably computed from this one, which is
@@ -93,13 +94,9 @@ class _Kernels:
 
 
 def _computes_tensors(operation: ir.Operation) -> bool:
-    return operation.name not in VIEWS | _FREE and any(
+    return operation.name not in VIEWS | CONSTANTS and any(
         isinstance(result.type, ir.RankedTensorType) for result in operation.results
     )
-
-
-def _is_free(value: ir.Value) -> bool:
-    return producer_named(value, *_FREE) is not None
 
 
 def _captured(operation: ir.Operation) -> set[ir.Value]:

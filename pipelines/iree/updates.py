@@ -34,7 +34,7 @@ _READERS = {"tensor.dim", "tensor.extract", "tensor.pad", "tensor.concat", "tens
 # Operations that update a tensor, other than control flow and calls.
 _UPDATING = ("linalg.", "tensor.insert", "tm_tensor.")
 # Tensors that are computed from no other tensor.
-_CONSTANTS = {"arith.constant", "linalg.fill", "tensor.empty"}
+CONSTANTS = {"arith.constant", "linalg.fill", "tensor.empty"}
 # Structured operations that read their first operand and write to the second.
 _ONE_TO_ONE = {"linalg.broadcast", "linalg.softmax", "linalg.transpose"}
 
@@ -79,7 +79,7 @@ def _is_needed(value: ir.Value, update: ir.Operation) -> bool:
     if operation is None:
         return value.owner != update.block or len(list(value.uses)) > 1
     # IREE computes constants again.
-    return operation.name not in _CONSTANTS and operation.block != update.block
+    return operation.name not in CONSTANTS and operation.block != update.block
 
 
 def is_on_host(operation: ir.Operation) -> bool:
