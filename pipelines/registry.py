@@ -24,6 +24,7 @@ from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
 from pipelines.iree.loop_dispatch.rewrite import DISPATCH_LOOPS
 from pipelines.iree.loops import rewrite_loops
+from pipelines.iree.merge_sorts import MERGE_SORTS
 from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
@@ -149,6 +150,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
             CONCATENATE_DYNAMIC_SIZES,
             KEEP_SEEDS_AS_NUMBERS,
             KEEP_SORTED_VALUES,
+            MERGE_SORTS,
             STORE_UPDATES,
             MULTIPLY_PACKED,
             SEPARATE_PACKING,

@@ -22,6 +22,7 @@ from pipelines.iree.concatenation import CONCATENATE_DYNAMIC_SIZES
 from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
+from pipelines.iree.merge_sorts import MERGE_SORTS
 from pipelines.iree.packing import PACKER_TARGET, splitting_options, without_output
 from pipelines.iree.parameters import with_parameters
 from pipelines.iree.presets import PLAIN, PRESETS, Preset
@@ -126,6 +127,8 @@ def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tupl
     LONG_SUMS.apply(ir)
     KEEP_SUMS_OF_PRODUCTS.apply(ir)
     READ_WHOLE_TENSORS.apply(ir)
+    if target.is_cpu:
+        MERGE_SORTS.apply(ir)
     KEEP_SORTED_VALUES.apply(ir)
     KEEP_SEEDS_AS_NUMBERS.apply(ir)
     CONCATENATE_DYNAMIC_SIZES.apply(ir)

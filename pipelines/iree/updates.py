@@ -18,7 +18,7 @@ from torch_mlir import ir
 from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import find_operations
 from pipelines.ir.values import producer, producer_named, terminator
-from pipelines.iree.barriers import behind_barrier
+from pipelines.iree.barriers import barrier_before, behind_barrier
 
 # Operations whose result shares the memory of the first operand.
 VIEWS = {
@@ -52,11 +52,10 @@ def keep_inputs(function: func.FuncOp, is_state: Sequence[bool]) -> None:
             continue
         returns = [use for use in _uses(argument) if _is_return(use)]
         for use in returns:
-            operation = use.owner.operation
-            value = operation.operands[use.operand_number]
-            operation.operands[use.operand_number] = _used_at(operation, value)
+            barrier_before(use.owner.operation, use.operand_number)
         if not (returns or may_change):
-            _used_at(end, argument)
+            with ir.InsertionPoint(end), end.location:
+                behind_barrier(argument)
 
 
 def keep_loop_values(function: func.FuncOp) -> None:
@@ -104,12 +103,6 @@ def is_slice(value: ir.Value) -> bool:
             return True
         value = view.operands[0]
     return False
-
-
-def _used_at(operation: ir.Operation, value: ir.Value) -> ir.Value:
-    """Returns the value after a barrier, which is inserted before the operation."""
-    with ir.InsertionPoint(operation), operation.location:
-        return behind_barrier(value)
 
 
 def _is_updated(value: ir.Value) -> bool:

@@ -18,43 +18,79 @@ def rewrite_sort(sort: ir.Operation) -> list[ir.Value]:
     The body returns whether two neighbors are in order. It must return true for equal elements, as
     torch-mlir's bodies do, so that the sort is stable.
     """
-    axis = ir.IntegerAttr(sort.attributes["dimension"]).value
-    body = sort.regions[0].blocks[0]
-    first = sort.operands[0]
-    shape = ir.RankedTensorType(first.type).shape
-    # MLIR rejects a slice of a tensor without elements.
-    if shape[axis] == 1 or 0 in shape:
-        return list(sort.operands)
-    rank, length = len(shape), size(first, axis)
-    others = [other for other in range(rank) if other != axis]
-    scratch = [
+    operands = list(sort.operands)
+    scratch = scratch_rows(sort, size(operands[0], _axis(sort)))
+    return merge_rows(sort, operands, scratch)[: len(operands)]
+
+
+def scratch_rows(sort: ir.Operation, length: Size) -> list[ir.Value]:
+    """Creates an uninitialized row of this length for each operand of a sort."""
+    return [
         tensor.EmptyOp([length], ir.RankedTensorType(operand.type).element_type).result
         for operand in sort.operands
     ]
 
-    def sort_row(places: list[ir.Value], *wholes: ir.Value) -> list[ir.Value]:
+
+def merge_rows(
+    sort: ir.Operation, tensors: Sequence[ir.Value], scratch: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """Creates the loops that sort each row of the tensors in place.
+
+    Args:
+        tensors: the operands of the sort, or copies of them.
+        scratch: a row for each of them, which the loops overwrite.
+
+    Returns:
+        The sorted tensors, then the scratch rows.
+    """
+    axis = _axis(sort)
+    body = sort.regions[0].blocks[0]
+    shape = ir.RankedTensorType(tensors[0].type).shape
+    # MLIR rejects a slice of a tensor without elements.
+    if shape[axis] == 1 or 0 in shape:
+        return [*tensors, *scratch]
+    rank, length, count = len(shape), size(tensors[0], axis), len(tensors)
+    others = [other for other in range(rank) if other != axis]
+
+    def sort_row(places: list[ir.Value], *carried: ir.Value) -> list[ir.Value]:
+        wholes, scratch = carried[:count], carried[count:]
         here = dict(zip(others, places, strict=True))
         part = Slice(
             tuple(here.get(each, 0) for each in range(rank)),
             tuple(length if each == axis else 1 for each in range(rank)),
             (axis,),
         )
-        rows = _sort_rows([part.take(whole) for whole in wholes], scratch, length, body)
-        return [part.put(row, whole) for row, whole in zip(rows, wholes, strict=True)]
+        rows = [part.take(whole) for whole in wholes]
+        rows, scratch = _sort_rows(rows, scratch, length, body)
+        sorted_ = [part.put(row, whole) for row, whole in zip(rows, wholes, strict=True)]
+        return [*sorted_, *scratch]
 
-    return repeat_each([size(first, other) for other in others], list(sort.operands), sort_row)
+    return repeat_each(
+        [size(tensors[0], other) for other in others], [*tensors, *scratch], sort_row
+    )
+
+
+def _axis(sort: ir.Operation) -> int:
+    return ir.IntegerAttr(sort.attributes["dimension"]).value
 
 
 def _sort_rows(
     rows: Sequence[ir.Value], scratch: Sequence[ir.Value], length: Size, body: ir.Block
-) -> list[ir.Value]:
-    """Sorts 1-D rows together: merges runs of 1, 2, 4, … elements."""
+) -> tuple[list[ir.Value], list[ir.Value]]:
+    """Sorts 1-D rows together: merges runs of 1, 2, 4, … elements.
 
-    def merge_twice(step: ir.Value, *rows: ir.Value) -> list[ir.Value]:
+    Returns:
+        The sorted rows, and the scratch rows.
+    """
+    count = len(rows)
+
+    def merge_twice(step: ir.Value, *carried: ir.Value) -> list[ir.Value]:
         # Merge to the scratch rows and back, so the result is always in the rows' own memory.
+        rows, scratch = carried[:count], carried[count:]
         width = arith.ShLIOp(index(1), step).result
         wider = arith.ShLIOp(width, index(1)).result
-        return merge_runs(merge_runs(rows, scratch, width), rows, wider)
+        merged = merge_runs(rows, scratch, width)
+        return [*merge_runs(merged, rows, wider), *merged]
 
     def merge_runs(
         rows: Sequence[ir.Value], merged: Sequence[ir.Value], width: ir.Value
@@ -68,7 +104,8 @@ def _sort_rows(
 
         return repeat(0, length, both, merged, merge_two)
 
-    return repeat(0, _steps(length), 2, rows, merge_twice)
+    both = repeat(0, _steps(length), 2, [*rows, *scratch], merge_twice)
+    return both[:count], both[count:]
 
 
 def _merge(

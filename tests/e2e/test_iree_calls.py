@@ -163,7 +163,7 @@ def test_updates_of_one_tensor_do_not_change_each_other(is_dynamic):
         rows, columns = x[0].shape
         constant = torch.arange(rows * columns, dtype=x.dtype).view(rows, columns)
         tensors = x[1], x[:, 2], (x * 2)[..., 1], x[0].exp(), constant
-        return [update(each, i) for each in tensors for update in UPDATES.values()]
+        return [x[0], *(update(each, i) for each in tensors for update in UPDATES.values())]
 
     args = torch.randn(5, 5, 5), torch.tensor([2, 0])
     sizes = (dict.fromkeys(range(3), torch.export.Dim.DYNAMIC), None) if is_dynamic else None

@@ -46,7 +46,8 @@ class State(torch.nn.Module):
 # CHECK-LABEL: insert_and_return:
 # CHECK:       func.func @main(%[[X:.+]]: tensor<?x4xf32>
 # CHECK:       %[[KEPT:.+]] = "util.optimization_barrier"(%[[X]])
-# CHECK-NEXT:  return %[[KEPT]]
+# CHECK:       %[[SIZED:.+]] = "flow.tensor.tie_shape"(%[[KEPT]], %{{.+}})
+# CHECK-NEXT:  return %[[SIZED]]
 # CHECK-LABEL: read:
 # CHECK-NOT:   optimization_barrier
 # CHECK-LABEL: State:
