@@ -27,7 +27,7 @@ from pipelines.output_dialects.narrow_sums import narrow_sums
 from pipelines.output_dialects.narrowed_constants import fold_narrowed_constants
 from pipelines.output_dialects.nearest import rewrite_nearest
 from pipelines.output_dialects.operators import rewrite_for_stablehlo
-from pipelines.output_dialects.slice_scatters import limit_ranges
+from pipelines.output_dialects.slice_scatters import concatenate_slices
 from pipelines.output_dialects.sorts import sort_all, sort_dynamic_sizes
 from pipelines.output_dialects.stablehlo_sizes import (
     annotate_broadcasts,
@@ -248,10 +248,10 @@ VALUE_CHECKS = Step(
     remove_value_checks,
 )
 SLICE_SCATTERS = Step(
-    "slice-scatter-ranges",
-    "limit ranges of slice_scatter to the axis; for `x[:, 2:] = y`, torch-mlir's lowering to "
-    "StableHLO runs out of memory",
-    limit_ranges,
+    "concatenate-slices",
+    "replace slice_scatter by a concatenation; torch-mlir's lowering to TOSA creates an index for "
+    "each element, and its lowering to StableHLO runs out of memory for `x[:, 2:] = y`",
+    concatenate_slices,
 )
 NEAREST = Step(
     "nearest-interpolation",

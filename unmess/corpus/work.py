@@ -27,6 +27,8 @@ STATIC, DYNAMIC = "static", "dynamic"
 VARIANTS = (STATIC, DYNAMIC)
 # Recipes declare no dynamic dimensions. Try the first one of every tensor, as `unmess recipe` does.
 DYNAMIC_DIMENSIONS = "*.0=batch"
+# A column of a Parquet file that pyarrow writes has less than 2**31 bytes.
+_LONGEST_TEXT = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -139,9 +141,12 @@ def _lowered(program: Program, stage: str) -> dict[str, Any]:
     for kernel in kernels_of(module.ir) if at_linalg else ():
         found = kernels.setdefault(kernel.sha256, {**asdict(kernel), "count": 0})
         found["count"] += 1
+    # Without locations, which have paths of this machine. Literals are complete.
+    text = module.ir.operation.get_asm(enable_debug_info=False, use_name_loc_as_prefix=True)
+    if len(text) > _LONGEST_TEXT:
+        raise Error(stage, f"the IR has {len(text)} characters, the limit is {_LONGEST_TEXT}")
     return {
-        # Without locations, which have paths of this machine. Literals are complete.
-        "text": module.ir.operation.get_asm(enable_debug_info=False, use_name_loc_as_prefix=True),
+        "text": text,
         "operations": {
             each.name: each.count + each.in_bodies for each in count_operations(module.ir)
         },

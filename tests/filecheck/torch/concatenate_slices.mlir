@@ -1,11 +1,14 @@
-// RUN: unmess-opt --pipeline slice-scatter-ranges %s | filecheck %s
+// RUN: unmess-opt --pipeline concatenate-slices %s | filecheck %s
 
 // An exporter writes 2 ** 63 - 1 for the end of `x[:, 2:] = y`.
 // CHECK-LABEL: func.func @to_the_end(
 // CHECK-SAME:    %[[X:.*]]: !torch.vtensor<[4,6],f32>, %[[Y:.*]]: !torch
-// CHECK-DAG:     %[[START:.*]] = torch.constant.int 2
-// CHECK-DAG:     %[[END:.*]] = torch.constant.int 6
-// CHECK:         torch.aten.slice_scatter %[[X]], %[[Y]], %{{.*}}, %[[START]], %[[END]],
+// CHECK-DAG:     %[[START:.*]] = torch.constant.int 0
+// CHECK-DAG:     %[[END:.*]] = torch.constant.int 2
+// CHECK:         %[[BEFORE:.*]] = torch.aten.slice.Tensor %[[X]], %int-1{{.*}}, %[[START]], %[[END]], {{.*}} -> !torch.vtensor<[4,2],f32>
+// CHECK:         %[[PARTS:.*]] = torch.prim.ListConstruct %[[BEFORE]], %[[Y]]
+// CHECK:         torch.aten.cat %[[PARTS]], %{{.*}} -> !torch.vtensor<[4,6],f32>
+// CHECK-NOT:     slice_scatter
 func.func @to_the_end(%x: !torch.vtensor<[4,6],f32>, %y: !torch.vtensor<[4,4],f32>) -> !torch.vtensor<[4,6],f32> {
   %axis = torch.constant.int -1
   %start = torch.constant.int -4
@@ -13,6 +16,20 @@ func.func @to_the_end(%x: !torch.vtensor<[4,6],f32>, %y: !torch.vtensor<[4,4],f3
   %step = torch.constant.int 1
   %0 = torch.aten.slice_scatter %x, %y, %axis, %start, %end, %step : !torch.vtensor<[4,6],f32>, !torch.vtensor<[4,4],f32>, !torch.int, !torch.int, !torch.int, !torch.int -> !torch.vtensor<[4,6],f32>
   return %0 : !torch.vtensor<[4,6],f32>
+}
+
+// CHECK-LABEL: func.func @in_the_middle(
+// CHECK-SAME:    %[[X:.*]]: !torch.vtensor<[?,6],f32>, %[[Y:.*]]: !torch
+// CHECK:         %[[BEFORE:.*]] = torch.aten.slice.Tensor %[[X]], {{.*}} -> !torch.vtensor<[?,1],f32>
+// CHECK:         %[[AFTER:.*]] = torch.aten.slice.Tensor %[[X]], {{.*}} -> !torch.vtensor<[?,3],f32>
+// CHECK:         torch.prim.ListConstruct %[[BEFORE]], %[[Y]], %[[AFTER]]
+func.func @in_the_middle(%x: !torch.vtensor<[?,6],f32>, %y: !torch.vtensor<[?,2],f32>) -> !torch.vtensor<[?,6],f32> {
+  %axis = torch.constant.int 1
+  %start = torch.constant.int 1
+  %end = torch.constant.int 3
+  %step = torch.constant.int 1
+  %0 = torch.aten.slice_scatter %x, %y, %axis, %start, %end, %step : !torch.vtensor<[?,6],f32>, !torch.vtensor<[?,2],f32>, !torch.int, !torch.int, !torch.int, !torch.int -> !torch.vtensor<[?,6],f32>
+  return %0 : !torch.vtensor<[?,6],f32>
 }
 
 // CHECK-LABEL: func.func @without_ends(
