@@ -1,9 +1,9 @@
 """Makes `slice_scatter` a concatenation, for TOSA and StableHLO.
 
-torch-mlir's lowerings create constant indices: for TOSA, one for each element that is written, which
-makes 2.4 GB of IR for torchvision's mvit_v2_s; for StableHLO, one for each number of the range.
-PyTorch exports `x[:, 2:] = y` with an end of 2 ** 63 - 1, for which StableHLO's lowering runs out of
-memory. Neither lowers a range without a start or an end.
+torch-mlir's lowerings create constant indices. For TOSA, they have one for each element that is
+written: 2.4 GB of IR for torchvision's mvit_v2_s. For StableHLO, they have one for each number of
+the range. PyTorch exports `x[:, 2:] = y` with an end of 2 ** 63 - 1, for which this lowering runs
+out of memory. Neither lowers a range without a start or an end.
 """
 
 from __future__ import annotations
