@@ -153,7 +153,7 @@ def sliced(value: ir.Value, sizes: Sequence[Size], strides: Sequence[int]) -> ir
     ).result
 
 
-def padded(value: ir.Value, low: Sequence[int], high: Sequence[int], number: ir.Value) -> ir.Value:
+def padded(value: ir.Value, low: Sequence[int], high: Sequence[Size], number: ir.Value) -> ir.Value:
     """Creates a `tensor.pad` that pads with a number.
 
     Args:
@@ -161,18 +161,21 @@ def padded(value: ir.Value, low: Sequence[int], high: Sequence[int], number: ir.
     """
     tensor = ir.RankedTensorType(value.type)
     shape = [
-        tensor.shape[axis] if tensor.is_dynamic_dim(axis) else tensor.shape[axis] + before + after
+        ir.ShapedType.get_dynamic_size()
+        if tensor.is_dynamic_dim(axis) or isinstance(after, ir.Value)
+        else tensor.shape[axis] + before + after
         for axis, (before, after) in enumerate(zip(low, high, strict=True))
     ]
     array = ir.DenseI64ArrayAttr.get
+    dynamic = dynamic_sizes(high)
     own = ir.Operation.create(
         "tensor.pad",
         [ir.RankedTensorType.get(shape, tensor.element_type)],
-        [value],
+        [value, *dynamic],
         {
             "static_low": array(list(low)),
-            "static_high": array(list(high)),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0]),
+            "static_high": array(_static(high)),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, len(dynamic)]),
         },
         regions=1,
     )

@@ -18,6 +18,7 @@ from pipelines.ir.loops import Size, repeat_each
 from pipelines.ir.modules import find_operations, replace_operations
 from pipelines.ir.tensor_ops import dynamic_sizes, empty, sizes_of
 from pipelines.iree.barriers import behind_barrier, stored
+from pipelines.iree.dispatch_region import dispatch
 from pipelines.pipeline import Step
 from pipelines.upstream.booleans import is_boolean
 from pipelines.upstream.sort import merge_rows, scratch_rows
@@ -47,24 +48,17 @@ def _dispatch(sort: ir.Operation) -> list[ir.Value]:
     rows = [[each[axis]] for each in sizes]
     dynamic = [each for shape in (*sizes, *rows) for each in dynamic_sizes(shape)]
     scratch = [ir.RankedTensorType.get([kind.shape[axis]], kind.element_type) for kind in kinds]
-    segments = ir.DenseI32ArrayAttr.get([len(dynamic), 0])
-    # If the second region is empty, IREE derives the number of workgroups from the tiles: one.
-    dispatch = ir.Operation.create(
-        "flow.dispatch.region",
+    results = dispatch(
         [*kinds, *scratch],
         dynamic,
-        {"operandSegmentSizes": segments},
-        regions=2,
+        lambda: merge_rows(sort, _copies(operands, sizes[0]), scratch_rows(sort, sizes[0][axis])),
     )
-    with ir.InsertionPoint(dispatch.regions[0].blocks.append()):
-        results = merge_rows(sort, _copies(operands, sizes[0]), scratch_rows(sort, sizes[0][axis]))
-        ir.Operation.create("flow.return", [], results)
-    sorted_, others = dispatch.results[: len(operands)], dispatch.results[len(operands) :]
+    sorted_, others = results[: len(operands)], results[len(operands) :]
     unused = [new for old, new in zip(sort.results, sorted_, strict=True) if not list(old.uses)]
     # IREE would compute results without uses on the stack, which is small.
     for result in (*unused, *others):
         behind_barrier(result)
-    return list(sorted_)
+    return sorted_
 
 
 def _copies(operands: Sequence[ir.Value], sizes: Sequence[Size]) -> list[ir.Value]:

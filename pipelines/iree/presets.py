@@ -14,7 +14,9 @@ from torch_mlir import ir
 from pipelines.ir.modules import find_operations
 from pipelines.iree.boolean_bytes import KEEP_BOOLEANS_IN_BYTES
 from pipelines.iree.channels_last import CHANNELS_LAST, CHANNELS_LAST_FEW_REGISTERS
+from pipelines.iree.image_tiles import TILE_IMAGES
 from pipelines.iree.packed_operands import SEPARATE_PACKING
+from pipelines.iree.row_tiles import TILE_ROWS
 from pipelines.pipeline import Step
 from unmess.core.cache import artifacts
 from unmess.core.errors.error import Error
@@ -63,6 +65,12 @@ PRESETS = {
         steps=(CHANNELS_LAST,),
         otherwise=PLAIN,
     ),
+    "dynamic-tiles": Preset(
+        "images and matrices of dynamic size in tiles, and layout NHWC for images of static size",
+        "there are dynamic sizes, and convolutions or matrix multiplications",
+        steps=(CHANNELS_LAST, TILE_IMAGES, TILE_ROWS),
+        otherwise="channels-last",
+    ),
     "data-tiling": Preset(
         "matrices packed into tiles",
         "there are matrix multiplications",
@@ -104,7 +112,8 @@ def preset_for(module: Module) -> str:
     """Returns the default preset for the operations of a program at `linalg`."""
     if _is_dynamic(module):
         # IREE's data tiling needs static sizes.
-        return "channels-last" if find_operations(module.ir, _is_of_known_images) else PLAIN
+        is_multiplied = find_operations(module.ir, lambda o: _is_convolution(o) or _is_product(o))
+        return "dynamic-tiles" if is_multiplied else PLAIN
     if find_operations(module.ir, _is_convolution):
         return "channels-last-data-tiling"
     if find_operations(module.ir, _is_product):

@@ -20,6 +20,7 @@ from pipelines.ir.lazy_dialects import scf
 from pipelines.ir.loops import Slice, index
 from pipelines.ir.modules import find_operations
 from pipelines.ir.tensor_ops import empty
+from pipelines.iree.dispatch_region import dispatch
 from pipelines.iree.loop_dispatch.plan import Plan, plan_for
 from pipelines.iree.loop_dispatch.step import packed_matrix, parity, step
 from pipelines.iree.loops import is_unsupported
@@ -52,12 +53,8 @@ def _rewrite(loop: ir.Operation, plan: Plan) -> None:
     # Only the number of rows may be dynamic.
     sizes = [end for kind in kinds if not ir.RankedTensorType(kind).has_static_shape]
     packed = packed_matrix(plan.product)
-    segments = ir.DenseI32ArrayAttr.get([len(sizes), 0])
-    # If the second region is empty, IREE derives the number of workgroups from the tiles: one.
-    dispatch = ir.Operation.create(
-        "flow.dispatch.region", kinds, sizes, {"operandSegmentSizes": segments}, regions=2
-    )
-    with ir.InsertionPoint(dispatch.regions[0].blocks.append()):
+
+    def run() -> list[ir.Value]:
         begin = [
             _with_state(init) if n in states else _to_fill(init, end)
             for n, init in enumerate(inits)
@@ -65,9 +62,11 @@ def _rewrite(loop: ir.Operation, plan: Plan) -> None:
         new = scf.ForOp(index(0), end, index(1), begin)
         with ir.InsertionPoint(new.body):
             scf.YieldOp(step(loop, plan, packed, new.induction_variable, new.inner_iter_args))
-        ir.Operation.create("flow.return", [], list(new.results))
+        return list(new.results)
+
+    results = dispatch(kinds, sizes, run)
     last = parity(end)
-    for number, (old, result) in enumerate(zip(loop.results, dispatch.results, strict=True)):
+    for number, (old, result) in enumerate(zip(loop.results, results, strict=True)):
         final = Slice.at(result, {0: last}).take(result) if number in states else result
         old.replace_all_uses_with(final)
     loop.erase()

@@ -1,0 +1,180 @@
+"""Multiplies matrices with a dynamic number of rows in tiles of 8 rows, on the CPU.
+
+IREE packs matrices of static size into tiles. With a dynamic number of rows, its code takes two to
+three times as long. Here, the rows are padded to full tiles, and the product of tiles gets a
+schedule: sums of one tile in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+
+from pipelines.ir.generics import generic
+from pipelines.ir.lazy_dialects import arith
+from pipelines.ir.loops import Size, Slice, index
+from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.tensor_ops import (
+    dynamic_sizes,
+    elementwise,
+    is_of_zeros,
+    padded,
+    product_of,
+    reshaped,
+    sizes_of,
+    zeros,
+)
+from pipelines.iree.barriers import stored
+from pipelines.iree.dispatch_region import dispatch
+from pipelines.pipeline import Step
+
+ROWS = 8
+# The numbers of columns that are summed in registers at a time; the first that divides their count.
+LANES = (32, 16)
+# The columns of a workgroup, at most.
+_WIDEST = 64
+
+
+def tile_rows(module: ir.Module) -> None:
+    """Rewrites matrix products of f32 with a dynamic number of rows, in place.
+
+    The module's context must allow unregistered dialects.
+    """
+    with module.context:
+        for product in find_operations(module, _is_supported):
+            with ir.InsertionPoint(product), product.location:
+                left, right, init = product.operands
+                result = multiply_rows(left, right)
+                if not is_of_zeros(init):
+                    result = added(result, init)
+                product.results[0].replace_all_uses_with(result)
+            product.erase()
+
+
+def _is_supported(operation: ir.Operation) -> bool:
+    if operation.name != "linalg.matmul":
+        return False
+    left, right, init = (ir.RankedTensorType(each.type) for each in operation.operands)
+    return (
+        all(isinstance(kind.element_type, ir.F32Type) for kind in (left, right, init))
+        and left.is_dynamic_dim(0)
+        and not left.is_dynamic_dim(1)
+        and right.has_static_shape
+        and right.shape[1] % LANES[-1] == 0
+        and not _has_own_maps(operation)
+    )
+
+
+def _has_own_maps(product: ir.Operation) -> bool:
+    """Returns whether an operand of a `linalg.matmul` is transposed or broadcast."""
+    wanted = ["(d0, d1, d2) -> (d0, d2)", "(d0, d1, d2) -> (d2, d1)", "(d0, d1, d2) -> (d0, d1)"]
+    found = [
+        str(ir.AffineMapAttr(each).value) for each in product.attributes.get("indexing_maps", ())
+    ]
+    return bool(found) and found != wanted
+
+
+def multiply_rows(left: ir.Value, right: ir.Value) -> ir.Value:
+    """Creates a product of matrices.
+
+    Args:
+        left: shape (rows, depth), f32.
+        right: shape (depth, columns), f32, static; `columns` is a multiple of 16.
+    """
+    rows, depth = sizes_of(left)
+    _, columns = ir.RankedTensorType(right.type).shape
+    element = ir.RankedTensorType(left.type).element_type
+    count = in_tiles(rows, ROWS)
+    zero = arith.ConstantOp(element, ir.FloatAttr.get(element, 0.0)).result
+    extra = minus(product_of([count, ROWS]), rows)
+    left = reshaped(
+        "tensor.expand_shape",
+        padded(left, [0, 0], [extra, 0], zero),
+        [count, ROWS, depth],
+        [[0, 1], [2]],
+    )
+    left, right = stored(left), stored(right)
+    lanes = next(each for each in LANES if columns % each == 0)
+    sizes = [count, ROWS, columns]
+
+    def multiply() -> list[ir.Value]:
+        found = generic(
+            [left, right],
+            [zeros(sizes, element)],
+            [[0, 1, 3], [3, 2], [0, 1, 2]],
+            ["parallel"] * 3 + ["reduction"],
+            lambda one, other, total: [arith.AddFOp(total, arith.MulFOp(one, other).result).result],
+        )
+        schedule(
+            found[0].owner.operation,
+            "DoubleTilingExpert",
+            [ROWS, 0, workgroup(columns, lanes), 0],
+            [1, ROWS, lanes, 0],
+            [0, 0, 0, 1],
+        )
+        return found
+
+    kind = ir.RankedTensorType.get([_static(count), ROWS, columns], element)
+    (tiles,) = dispatch([kind], dynamic_sizes(sizes), multiply)
+    flat = reshaped(
+        "tensor.collapse_shape", tiles, [product_of([count, ROWS]), columns], [[0, 1], [2]]
+    )
+    return Slice((0, 0), (rows, columns), (0, 1)).take(flat)
+
+
+def added(value: ir.Value, other: ir.Value) -> ir.Value:
+    """Creates the sum of two tensors of one shape."""
+    loops = [ir.AffineDimExpr.get(axis) for axis in range(ir.RankedTensorType(value.type).rank)]
+    return elementwise(
+        sizes_of(other),
+        [(value, loops), (other, loops)],
+        lambda one, two: arith.AddFOp(one, two).result,
+    )
+
+
+def workgroup(columns: int, lanes: int) -> int:
+    """Returns how many columns a workgroup computes: vectors of lanes that divide their count."""
+    return max(each for each in range(lanes, _WIDEST + 1, lanes) if columns % each == 0)
+
+
+def schedule(
+    operation: ir.Operation,
+    pipeline: str,
+    distribution: Sequence[int],
+    vectors: Sequence[int],
+    reduction: Sequence[int],
+) -> None:
+    """Sets IREE's tile sizes of an operation in a dispatch: of workgroups, vectors and sums."""
+    operation.attributes["compilation_info"] = ir.Attribute.parse(
+        "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
+        f"distribution = {list(distribution)}, vector_common_parallel = {list(vectors)}, "
+        f"vector_reduction = {list(reduction)}>, translation_info = "
+        f"#iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<{pipeline}>>>"
+    )
+
+
+def in_tiles(length: Size, tile: int) -> Size:
+    """Returns the number of tiles that cover a length."""
+    if isinstance(length, int):
+        return -(-length // tile)
+    return build_op("arith.ceildivui", ir.IndexType.get(), length, index(tile))
+
+
+def minus(size: Size, other: Size) -> Size:
+    """Returns the difference of two sizes."""
+    if isinstance(size, int) and isinstance(other, int):
+        return size - other
+    return arith.SubIOp(index(size), index(other)).result
+
+
+def _static(size: Size) -> int:
+    return size if isinstance(size, int) else ir.ShapedType.get_dynamic_size()
+
+
+TILE_ROWS = Step(
+    "iree-tile-rows",
+    "multiply matrices with a dynamic number of rows in tiles of rows, which IREE only does for "
+    "static sizes",
+    tile_rows,
+)
