@@ -22,14 +22,14 @@ from pipelines.iree.concatenation import CONCATENATE_DYNAMIC_SIZES
 from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
 from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
-from pipelines.iree.image_tiles import TILE_IMAGES
+from pipelines.iree.image_tiles import TILE_IMAGES, TILE_IMAGES_FEW_REGISTERS
 from pipelines.iree.loop_dispatch.rewrite import DISPATCH_LOOPS
 from pipelines.iree.loops import rewrite_loops
 from pipelines.iree.merge_sorts import MERGE_SORTS
 from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.iree.packed_products import MULTIPLY_PACKED
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
-from pipelines.iree.row_tiles import TILE_ROWS
+from pipelines.iree.row_tiles import TILE_ROWS, TILE_ROWS_FEW_REGISTERS
 from pipelines.iree.seeds import KEEP_SEEDS_AS_NUMBERS
 from pipelines.iree.softmax import KEEP_EXPONENTIALS
 from pipelines.iree.sorts import KEEP_SORTED_VALUES
@@ -155,7 +155,9 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
             MERGE_SORTS,
             STORE_UPDATES,
             TILE_IMAGES,
+            TILE_IMAGES_FEW_REGISTERS,
             TILE_ROWS,
+            TILE_ROWS_FEW_REGISTERS,
             MULTIPLY_PACKED,
             SEPARATE_PACKING,
         )

@@ -9,6 +9,7 @@ convolution with a window of one element is a product of matrices.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from torch_mlir import ir
 
@@ -29,7 +30,10 @@ from pipelines.ir.tensor_ops import (
 from pipelines.iree.barriers import stored
 from pipelines.iree.dispatch_region import dispatch
 from pipelines.iree.row_tiles import (
+    FEW,
     LANES,
+    MANY,
+    Registers,
     added,
     in_tiles,
     minus,
@@ -42,12 +46,11 @@ from pipelines.pipeline import Step
 _CONVOLUTIONS = ("linalg.conv_1d_ncw_fcw", "linalg.conv_2d_nchw_fchw")
 # Columns of the result in a tile: the first width of which windows overlap by at most half.
 _WIDTHS = (8, 16, 32, 64)
-# Sums of this many columns are in registers at a time. They add this many channels at a time, at
-# most. A workgroup computes this many rows.
-_COLUMNS, _CHANNELS, _ROWS = 8, 8, 8
+# The channels that are added at a time, at most, and the rows of a workgroup.
+_CHANNELS, _ROWS = 8, 8
 
 
-def tile_images(module: ir.Module) -> None:
+def tile_images(module: ir.Module, registers: Registers = MANY) -> None:
     """Rewrites convolutions of f32 with a dynamic height or width, in place.
 
     Convolutions with groups do not change. The module's context must allow unregistered dialects.
@@ -55,7 +58,7 @@ def tile_images(module: ir.Module) -> None:
     with module.context:
         for convolution in find_operations(module, _is_supported):
             with ir.InsertionPoint(convolution), convolution.location:
-                result = _tiled(convolution)
+                result = _tiled(convolution, registers)
                 init = convolution.operands[2]
                 if not is_of_zeros(init):
                     result = added(result, init)
@@ -75,34 +78,46 @@ def _is_supported(operation: ir.Operation) -> bool:
     )
 
 
-def _tiled(convolution: ir.Operation) -> ir.Value:
+def _tiled(convolution: ir.Operation, registers: Registers) -> ir.Value:
     """Creates the convolution without its initial values, and returns the result in NCHW or NCW."""
     image, weight, init = convolution.operands
-    strides, dilations = (
-        list(ir.DenseIntElementsAttr(convolution.attributes[name]))
-        for name in ("strides", "dilations")
-    )
+    strides, _ = _windows(convolution)
     filters, _, *window = ir.RankedTensorType(weight.type).shape
     rank = len(window) + 2
-    element = ir.RankedTensorType(image.type).element_type
-    zero = arith.ConstantOp(element, ir.FloatAttr.get(element, 0.0)).result
     # Full vectors of filters.
-    missing = -filters % LANES[-1]
-    weight = padded(weight, [0] * rank, [missing, *[0] * (rank - 1)], zero) if missing else weight
+    missing = -filters % LANES
+    weight = _with_zeros(weight, [missing, *[0] * (rank - 1)]) if missing else weight
     filters += missing
     count, _, *inside = sizes_of(init)
     image = stored(transposed(image, [0, *range(2, rank), 1]))
     if set(window) == {1}:
-        last = _of_points(image, weight, strides, [count, *inside])
+        last = _of_points(image, weight, strides, [count, *inside], registers)
     else:
-        last = _in_tiles(convolution, image, weight, (strides, dilations), [count, *inside], zero)
+        last = _in_tiles(convolution, image, weight, [count, *inside], registers)
     sizes = sizes_of(init)
     whole = transposed(last, [0, rank - 1, *range(1, rank - 1)])
     return Slice((0,) * rank, tuple(sizes), tuple(range(rank))).take(whole)
 
 
+def _windows(convolution: ir.Operation) -> tuple[list[int], list[int]]:
+    """Returns the strides and the dilations."""
+    strides, dilations = (convolution.attributes[name] for name in ("strides", "dilations"))
+    return list(ir.DenseIntElementsAttr(strides)), list(ir.DenseIntElementsAttr(dilations))
+
+
+def _with_zeros(value: ir.Value, count: Sequence[Size]) -> ir.Value:
+    """Adds zeros at the end of each axis."""
+    element = ir.RankedTensorType(value.type).element_type
+    zero = arith.ConstantOp(element, ir.FloatAttr.get(element, 0.0)).result
+    return padded(value, [0] * len(count), count, zero)
+
+
 def _of_points(
-    image: ir.Value, weight: ir.Value, strides: Sequence[int], sizes: Sequence[Size]
+    image: ir.Value,
+    weight: ir.Value,
+    strides: Sequence[int],
+    sizes: Sequence[Size],
+    registers: Registers,
 ) -> ir.Value:
     """Creates a convolution with windows of one element, in the layout of the image.
 
@@ -126,7 +141,7 @@ def _of_points(
         [filters, channels],
         [[0], list(range(1, len(window) + 2))],
     )
-    product = multiply_rows(left, transposed(flat, (1, 0)))
+    product = multiply_rows(left, transposed(flat, (1, 0)), registers)
     return reshaped("tensor.expand_shape", product, [*sizes, filters], [axes[:-1], axes[-1:]])
 
 
@@ -134,20 +149,18 @@ def _in_tiles(
     convolution: ir.Operation,
     image: ir.Value,
     weight: ir.Value,
-    windows: tuple[list[int], list[int]],
     sizes: Sequence[Size],
-    zero: ir.Value,
+    registers: Registers,
 ) -> ir.Value:
     """Creates a convolution of tiles of columns, in the layout of the image.
 
     Args:
         image, weight, sizes: as for `_of_points`.
-        windows: strides and dilations.
 
     Returns:
         The result, whose last tile of columns is complete.
     """
-    strides, dilations = windows
+    strides, dilations = _windows(convolution)
     filters, channels, *window = ir.RankedTensorType(weight.type).shape
     count, *rows, width = sizes
     stride, reach = strides[-1], (window[-1] - 1) * dilations[-1]
@@ -160,7 +173,7 @@ def _in_tiles(
     missing = minus(needed, minus(columns, read))
     missing = arith.MaxSIOp(index(missing), index(0)).result
     rank = len(sizes) + 1
-    image = padded(image, [0] * rank, [*[0] * (rank - 2), missing, 0], zero)
+    image = _with_zeros(image, [*[0] * (rank - 2), missing, 0])
     # The loops are images, tiles, rows, columns of a tile, and channels.
     loops = [ir.AffineDimExpr.get(axis) for axis in range(rank + 1)]
     places = [loops[0], *loops[2:-2], loops[1] * (tile * stride) + loops[-2], loops[-1]]
@@ -179,6 +192,7 @@ def _in_tiles(
             [count, tiles, tile, filters],
             [1, *strides],
             [1, *dilations],
+            registers,
         )
     else:
         # The tiles are images.
@@ -188,7 +202,7 @@ def _in_tiles(
             "tensor.collapse_shape", parts, [images, *outer[1:], read, channels], groups
         )
         shape = [images, *rows, tile, filters]
-        result = _convolved(convolution, parts, weight, shape, strides, dilations)
+        result = _convolved(convolution, parts, weight, shape, strides, dilations, registers)
         result = reshaped(
             "tensor.expand_shape", result, [count, tiles, *rows, tile, filters], groups
         )
@@ -205,6 +219,7 @@ def _convolved(
     sizes: Sequence[Size],
     strides: Sequence[int],
     dilations: Sequence[int],
+    registers: Registers,
 ) -> ir.Value:
     """Creates a 2-D convolution of a static number of columns, in a dispatch.
 
@@ -239,8 +254,8 @@ def _convolved(
         schedule(
             own,
             "ConvTileAndDecomposeExpert",
-            [1, _ROWS, 0, workgroup(filters, LANES[-1]), 0, 0, 0],
-            [1, 1, _COLUMNS, LANES[-1], 0, 0, 0],
+            [1, _ROWS, 0, workgroup(filters, LANES), 0, 0, 0],
+            [1, 1, registers.rows, LANES, 0, 0, 0],
             [0, 0, 0, 0, 1, 1, depth],
         )
         return [own.result]
@@ -254,4 +269,9 @@ TILE_IMAGES = Step(
     "convolve images of dynamic size in tiles of static width; for a dynamic width, IREE computes "
     "one element of a row at a time",
     tile_images,
+)
+TILE_IMAGES_FEW_REGISTERS = Step(
+    "iree-tile-images-few-registers",
+    "the same for CPUs with 16 vector registers, which hold fewer sums",
+    partial(tile_images, registers=FEW),
 )

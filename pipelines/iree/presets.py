@@ -14,9 +14,9 @@ from torch_mlir import ir
 from pipelines.ir.modules import find_operations
 from pipelines.iree.boolean_bytes import KEEP_BOOLEANS_IN_BYTES
 from pipelines.iree.channels_last import CHANNELS_LAST, CHANNELS_LAST_FEW_REGISTERS
-from pipelines.iree.image_tiles import TILE_IMAGES
+from pipelines.iree.image_tiles import TILE_IMAGES, TILE_IMAGES_FEW_REGISTERS
 from pipelines.iree.packed_operands import SEPARATE_PACKING
-from pipelines.iree.row_tiles import TILE_ROWS
+from pipelines.iree.row_tiles import TILE_ROWS, TILE_ROWS_FEW_REGISTERS
 from pipelines.pipeline import Step
 from unmess.core.cache import artifacts
 from unmess.core.errors.error import Error
@@ -24,7 +24,11 @@ from unmess.core.module.module import Module
 
 _DATA_TILING = ("--iree-opt-data-tiling",)
 # Maps steps to those that replace them for a CPU with 16 vector registers.
-_FEW_REGISTERS = {CHANNELS_LAST: CHANNELS_LAST_FEW_REGISTERS}
+_FEW_REGISTERS = {
+    CHANNELS_LAST: CHANNELS_LAST_FEW_REGISTERS,
+    TILE_IMAGES: TILE_IMAGES_FEW_REGISTERS,
+    TILE_ROWS: TILE_ROWS_FEW_REGISTERS,
+}
 
 
 @dataclass(frozen=True)

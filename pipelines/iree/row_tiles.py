@@ -8,6 +8,8 @@ schedule: sums of one tile in registers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from torch_mlir import ir
 
@@ -29,14 +31,32 @@ from pipelines.iree.barriers import stored
 from pipelines.iree.dispatch_region import dispatch
 from pipelines.pipeline import Step
 
-ROWS = 8
-# The numbers of columns that are summed in registers at a time; the first that divides their count.
-LANES = (32, 16)
-# The columns of a workgroup, at most.
-_WIDEST = 64
+# The rows of a tile.
+_ROWS = 8
+# The numbers of columns of results are multiples of this one.
+LANES = 16
+# The tiles of a workgroup, and its columns, at most.
+_TILES, _WIDEST = 8, 64
 
 
-def tile_rows(module: ir.Module) -> None:
+@dataclass(frozen=True)
+class Registers:
+    """The sums that are in registers at a time.
+
+    Attributes:
+        rows: the number of rows.
+        lanes: numbers of columns. The first one that divides their count is used.
+    """
+
+    rows: int
+    lanes: tuple[int, ...]
+
+
+# For 32 vector registers of 64 bytes, and for 16 of 32 bytes.
+MANY, FEW = Registers(8, (32, LANES)), Registers(4, (LANES,))
+
+
+def tile_rows(module: ir.Module, registers: Registers = MANY) -> None:
     """Rewrites matrix products of f32 with a dynamic number of rows, in place.
 
     The module's context must allow unregistered dialects.
@@ -45,7 +65,7 @@ def tile_rows(module: ir.Module) -> None:
         for product in find_operations(module, _is_supported):
             with ir.InsertionPoint(product), product.location:
                 left, right, init = product.operands
-                result = multiply_rows(left, right)
+                result = multiply_rows(left, right, registers)
                 if not is_of_zeros(init):
                     result = added(result, init)
                 product.results[0].replace_all_uses_with(result)
@@ -61,7 +81,7 @@ def _is_supported(operation: ir.Operation) -> bool:
         and left.is_dynamic_dim(0)
         and not left.is_dynamic_dim(1)
         and right.has_static_shape
-        and right.shape[1] % LANES[-1] == 0
+        and right.shape[1] % LANES == 0
         and not _has_own_maps(operation)
     )
 
@@ -75,28 +95,28 @@ def _has_own_maps(product: ir.Operation) -> bool:
     return bool(found) and found != wanted
 
 
-def multiply_rows(left: ir.Value, right: ir.Value) -> ir.Value:
+def multiply_rows(left: ir.Value, right: ir.Value, registers: Registers) -> ir.Value:
     """Creates a product of matrices.
 
     Args:
         left: shape (rows, depth), f32.
-        right: shape (depth, columns), f32, static; `columns` is a multiple of 16.
+        right: shape (depth, columns), f32, static; `columns` is a multiple of `LANES`.
     """
     rows, depth = sizes_of(left)
     _, columns = ir.RankedTensorType(right.type).shape
     element = ir.RankedTensorType(left.type).element_type
-    count = in_tiles(rows, ROWS)
+    count = in_tiles(rows, _ROWS)
     zero = arith.ConstantOp(element, ir.FloatAttr.get(element, 0.0)).result
-    extra = minus(product_of([count, ROWS]), rows)
+    extra = minus(product_of([count, _ROWS]), rows)
     left = reshaped(
         "tensor.expand_shape",
         padded(left, [0, 0], [extra, 0], zero),
-        [count, ROWS, depth],
+        [count, _ROWS, depth],
         [[0, 1], [2]],
     )
     left, right = stored(left), stored(right)
-    lanes = next(each for each in LANES if columns % each == 0)
-    sizes = [count, ROWS, columns]
+    lanes = next(each for each in registers.lanes if columns % each == 0)
+    sizes = [count, _ROWS, columns]
 
     def multiply() -> list[ir.Value]:
         found = generic(
@@ -109,16 +129,16 @@ def multiply_rows(left: ir.Value, right: ir.Value) -> ir.Value:
         schedule(
             found[0].owner.operation,
             "DoubleTilingExpert",
-            [ROWS, 0, workgroup(columns, lanes), 0],
-            [1, ROWS, lanes, 0],
+            [_TILES, 0, workgroup(columns, lanes), 0],
+            [1, registers.rows, lanes, 0],
             [0, 0, 0, 1],
         )
         return found
 
-    kind = ir.RankedTensorType.get([_static(count), ROWS, columns], element)
+    kind = ir.RankedTensorType.get([_static(count), _ROWS, columns], element)
     (tiles,) = dispatch([kind], dynamic_sizes(sizes), multiply)
     flat = reshaped(
-        "tensor.collapse_shape", tiles, [product_of([count, ROWS]), columns], [[0, 1], [2]]
+        "tensor.collapse_shape", tiles, [product_of([count, _ROWS]), columns], [[0, 1], [2]]
     )
     return Slice((0, 0), (rows, columns), (0, 1)).take(flat)
 
@@ -177,4 +197,9 @@ TILE_ROWS = Step(
     "multiply matrices with a dynamic number of rows in tiles of rows, which IREE only does for "
     "static sizes",
     tile_rows,
+)
+TILE_ROWS_FEW_REGISTERS = Step(
+    "iree-tile-rows-few-registers",
+    "the same for CPUs with 16 vector registers, which hold fewer sums",
+    partial(tile_rows, registers=FEW),
 )

@@ -160,7 +160,7 @@ def test_a_dynamic_number_of_images(kind):
     dynamic = ({0: torch.export.Dim("n", max=9)},)
     program = unmess.capture(model, (torch.randn(2, 6, 8, 10),), dynamic_shapes=dynamic)
     run = unmess.load(program, on="iree-cpu")
-    assert any(str(note).startswith("preset: channels-last:") for note in run.notes)
+    assert any(str(note).startswith("preset: dynamic-tiles:") for note in run.notes)
     for count in (1, 2, 9):
         x = torch.randn(count, 6, 8, 10)
         torch.testing.assert_close(run(x), model(x), rtol=1e-5, atol=1e-5)
@@ -234,7 +234,7 @@ def test_convolutions_of_lines(is_dynamic):
     dynamic = ({0: torch.export.Dim("n", max=9)},) if is_dynamic else None
     program = unmess.capture(model, (torch.randn(2, 4, 21),), dynamic_shapes=dynamic)
     run = unmess.load(program, on="iree-cpu")
-    preset = "preset: channels-last:" if is_dynamic else "preset: channels-last-data-tiling:"
+    preset = "preset: dynamic-tiles:" if is_dynamic else "preset: channels-last-data-tiling:"
     assert any(str(note).startswith(preset) for note in run.notes)
     for count in (1, 2, 9) if is_dynamic else (2,):
         x = torch.randn(count, 4, 21)

@@ -183,11 +183,14 @@ def test_plain_replaces_a_default_preset_that_fails(monkeypatch):
         unmess.load(program, on="iree-cpu", target=unmess.TargetOptions(preset="data-tiling"))
 
 
-def test_dynamic_sizes_get_the_plain_preset():
-    model, x = torch.nn.Linear(8, 4), torch.randn(2, 8)
+def test_dynamic_sizes_get_tiles(dynamic_program):
+    assert preset(unmess.load(dynamic_program, on="iree-cpu")) == "dynamic-tiles"
+
+
+def test_dynamic_sizes_without_products_get_the_plain_preset():
     dynamic = ({0: torch.export.Dim("n")},)
-    run = unmess.load(unmess.capture(model, (x,), dynamic_shapes=dynamic), on="iree-cpu")
-    assert preset(run) == "plain"
+    program = unmess.capture(torch.nn.GELU(), (torch.randn(2, 8),), dynamic_shapes=dynamic)
+    assert preset(unmess.load(program, on="iree-cpu")) == "plain"
 
 
 @pytest.fixture
@@ -208,6 +211,7 @@ def test_tiles_of_dynamic_sizes_are_no_candidates(dynamic_program):
     assert right == {
         "plain": True,
         "channels-last": True,
+        "dynamic-tiles": True,
         "data-tiling": False,
         "channels-last-data-tiling": False,
     }

@@ -185,9 +185,9 @@ cpu = click.option(
 preset = click.option(
     "--preset",
     metavar="NAME",
-    help="Preset of IREE's compiler for iree-cpu: plain, channels-last, data-tiling or "
-    "channels-last-data-tiling. Default: the preset that `unmess tune` has stored, or "
-    "one chosen by the operations of the program.",
+    help="Preset of IREE's compiler for iree-cpu: plain, channels-last, dynamic-tiles, "
+    "data-tiling or channels-last-data-tiling. Default: the preset that `unmess tune` has stored, "
+    "or one chosen by the operations of the program.",
 )
 
 unchecked = click.option(

@@ -25,9 +25,9 @@ SUM = "arith.addf %a, %a : tensor<{0}xf32>"
 # CHECK:      convolution and product: channels-last-data-tiling
 # CHECK-NEXT: product: data-tiling
 # CHECK-NEXT: sum: plain
-# CHECK-NEXT: dynamic sum and product: plain
-# CHECK-NEXT: dynamic number of images: channels-last
-# CHECK-NEXT: images of dynamic width: plain
+# CHECK-NEXT: dynamic sum and product: dynamic-tiles
+# CHECK-NEXT: dynamic number of images: dynamic-tiles
+# CHECK-NEXT: images of dynamic width: dynamic-tiles
 for name, operations, size in (
     ("convolution and product", (CONVOLUTION, PRODUCT), "3"),
     ("product", (PRODUCT, SUM), "3"),
@@ -45,7 +45,7 @@ for name, operations, size in (
     print(f"{name}: {preset_for(SimpleNamespace(ir=parse(text, name)))}")
 
 # CHECK-NEXT: usage: unknown preset 'chanels-last'
-# CHECK-NEXT:   hint: use one of plain, channels-last, data-tiling, channels-last-data-tiling
+# CHECK-NEXT:   hint: use one of plain, channels-last, dynamic-tiles, data-tiling, channels-last-data-tiling
 try:
     check_preset("chanels-last")
 except Error as error:
