@@ -9,6 +9,7 @@ BENCHMARKS = {
     "cache": ("loading a program, first and from the cache", "2 min"),
     "cliffs": ("operators of the recipes: both runners and eager, slowest first", "hours"),
     "dynamic_batch": ("iree-cpu: default preset and plain, a dynamic batch", "10 min"),
+    "dynamic_sizes": ("iree-cpu: default preset and plain, images and lines of any size", "5 min"),
     "few_registers": ("iree-cpu: convolutions as products, for CPUs without AVX-512", "6 min"),
     "generation": ("tokens per second of SmolLM2-135M and llama.cpp; downloads both", "5 min"),
     "import_speed": ("capture and lower to linalg, compared with torch-mlir", "3 min"),
