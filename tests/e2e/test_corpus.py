@@ -29,7 +29,8 @@ class Network(nn.Module):
 
     def forward(self, input_ids, mask, scale):
         x = (self.tokens(input_ids) * mask.unsqueeze(-1) * scale).sum(1)
-        x = self.low(self.norm(x).bfloat16()).float()
+        # Export lifts the tensor from the graph. It is a constant of the IR.
+        x = self.low(self.norm(x + torch.tensor([0.5])).bfloat16()).float()
         return torch.softmax(x, -1), torch.maximum(x, self.table), x.argmax(-1) + self.places[1]
 
 

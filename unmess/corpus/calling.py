@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
+import unmess
 from importers.sources.random_weights import seeded
 from unmess.core.errors.error import Error
 from unmess.core.processes.current_stage import enter_stage
@@ -60,13 +61,22 @@ def described_call(
     if unknown:
         expected, failure = [], f"{unknown[0]} is not made from a seed, and too large to record"
     described = {(each["kind"], each["name"]): each for each in fixed + inputs}
-    ordered = [described[each.kind, each.name] for each in program.signature.arguments]
+    ordered = [described[each.kind, each.name] for each in _entry_arguments(program)]
     return {
         "arguments": ordered,
         "expected": expected,
         "expected_failure": failure,
         "entry": program.entry,
     }
+
+
+def _entry_arguments(program: Program) -> Sequence[Argument]:
+    """Returns the arguments of the entry function: small constants of a graph are in the IR."""
+    try:
+        return unmess.lower(program, to="torch").signature.arguments
+    except Error:
+        # No stage has IR, and each reports the failure.
+        return program.signature.arguments
 
 
 def _argument(
