@@ -13,7 +13,7 @@ import unmess
 from importers.sources.random_weights import seeded
 from unmess.core.errors.error import Error
 from unmess.core.processes.current_stage import enter_stage
-from unmess.core.program.eager import copied, eager_of
+from unmess.core.program.eager import Float64Reference, copied, eager_of
 from unmess.core.program.program import Program
 from unmess.core.signature.signature import Argument, ScalarSpec, TensorSpec
 from unmess.corpus import tensors
@@ -133,20 +133,36 @@ def _expected(program: Program, inputs: list[dict[str, Any]]) -> Iterator[dict[s
     spec = pytree.tree_structure((program.args, program.kwargs))
     args, kwargs = pytree.tree_unflatten(list(values.values()), spec)
     eager = eager_of(program)
+    exact = Float64Reference(eager.model, args, kwargs)
     with seeded():
+        # Before the call, which may change the model's state.
+        exact.result(0)
         leaves = pytree.tree_leaves(eager(*copied(args), **copied(kwargs)))
     # Results of a fixed size have padding, which the model's own result does not have.
     same = program.signature.restore is None and len(leaves) == len(program.signature.outputs)
     places = program.signature.outputs if same else [None] * len(leaves)
-    for leaf, place in zip(leaves, places, strict=True):
+    for index, (leaf, place) in enumerate(zip(leaves, places, strict=True)):
         if leaf is not None and not isinstance(leaf, str):
-            yield _result("output", "", place if isinstance(place, int) else None, leaf)
+            result = _result("output", "", place if isinstance(place, int) else None, leaf)
+            yield {**result, "rounding": _rounding(leaf, exact.result(index))}
     if not isinstance(eager.model, torch.nn.Module):
         return
     after = {**dict(eager.model.named_parameters()), **dict(eager.model.named_buffers())}
     for place, result in enumerate(program.signature.results):
         if result.kind == "state" and result.name in after:
-            yield _result("state", result.name, place, after[result.name])
+            state = _result("state", result.name, place, after[result.name])
+            yield {**state, "rounding": None}
+
+
+def _rounding(value: Any, exact: torch.Tensor | None) -> float | None:
+    """Returns the largest difference of a result from one in float64; None if that is unknown."""
+    if exact is None or not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return None
+    if value.shape != exact.shape:
+        return None
+    difference = (value.double() - exact).abs()
+    difference = difference[difference.isfinite()]
+    return float(difference.max()) if difference.numel() else 0.0
 
 
 def _result(kind: str, name: str, place: int | None, value: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from unmess.core.files.writing import replacing, writing_to
 
 FOLDER = "parts"
 # The format of parts. Increase it when the content of parts changes.
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass

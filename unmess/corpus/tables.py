@@ -46,6 +46,7 @@ _RESULT: Columns = (
     ("mean", "double", "mean of the elements that are not NaN"),
     ("std", "double", "standard deviation of the elements that are not NaN"),
     ("nan", "int64", "number of NaN"),
+    ("rounding", "double", "largest difference from the same result in float64; null if unknown"),
 )
 _COUNT: Columns = (
     ("name", "string", "name of the operation"),

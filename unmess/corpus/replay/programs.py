@@ -12,8 +12,9 @@ from unmess.corpus import tensors
 from unmess.corpus.replay.engine import CannotCompile, function_of, run
 from unmess.corpus.replay.outcome import NOT_CHECKABLE, RIGHT, WRONG, Replay
 
-# Statistics may differ by this part of the largest magnitude: rounding adds up in a network.
-_TOLERANCE = 1e-3
+# Statistics may differ by this part of the largest magnitude, since rounding adds up in a network;
+# or by this multiple of the error that rounding causes in eager PyTorch.
+_TOLERANCE, _ROUNDINGS = 1e-3, 4
 _NUMBERS = ("min", "max", "mean", "std")
 
 
@@ -74,10 +75,11 @@ def _difference(found: np.ndarray, expected: dict[str, Any]) -> str | None:
         return f"{own['nan']} NaN, expected {expected['nan']}"
     sizes = [abs(expected[key]) for key in _NUMBERS if expected[key] is not None]
     scale = max((size for size in sizes if np.isfinite(size)), default=0.0)
+    allowed = max(_TOLERANCE * scale, _ROUNDINGS * (expected["rounding"] or 0.0))
     for key in _NUMBERS:
         pair = own[key], expected[key]
         if pair[0] is None or pair[0] == pair[1] or np.isnan(pair).all():
             continue
-        if not abs(pair[0] - pair[1]) <= _TOLERANCE * scale:
+        if not abs(pair[0] - pair[1]) <= allowed:
             return f"{key} {pair[0]}, expected {pair[1]}"
     return None
