@@ -77,7 +77,7 @@ def copied(
 def empty(sizes: Sequence[Size], element: ir.Type) -> ir.Value:
     """Creates an uninitialized tensor."""
     return ir.Operation.create(
-        "tensor.empty", [_tensor(sizes, element)], dynamic_sizes(sizes)
+        "tensor.empty", [tensor_type(sizes, element)], dynamic_sizes(sizes)
     ).result
 
 
@@ -126,7 +126,7 @@ def reshaped(
     if name == "tensor.expand_shape":
         attributes["static_output_shape"] = ir.DenseI64ArrayAttr.get(_static(sizes))
         operands += dynamic_sizes(sizes)
-    kind = _tensor(sizes, ir.RankedTensorType(value.type).element_type)
+    kind = tensor_type(sizes, ir.RankedTensorType(value.type).element_type)
     return ir.Operation.create(name, [kind], operands, attributes).result
 
 
@@ -142,7 +142,7 @@ def sliced(value: ir.Value, sizes: Sequence[Size], strides: Sequence[int]) -> ir
     dynamic = dynamic_sizes(sizes)
     return ir.Operation.create(
         "tensor.extract_slice",
-        [_tensor(sizes, tensor.element_type)],
+        [tensor_type(sizes, tensor.element_type)],
         [value, *dynamic],
         {
             "static_offsets": array([0] * tensor.rank),
@@ -209,7 +209,8 @@ def elementwise(
     )[0]
 
 
-def _tensor(sizes: Sequence[Size], element: ir.Type) -> ir.RankedTensorType:
+def tensor_type(sizes: Sequence[Size], element: ir.Type) -> ir.RankedTensorType:
+    """Returns the type of a tensor of these sizes."""
     return ir.RankedTensorType.get(_static(sizes), element)
 
 

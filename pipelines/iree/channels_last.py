@@ -71,7 +71,7 @@ class _FastChannelsLast(ChannelsLast):
         image, second, *_, init = operation.operands
         kind = permuted(init.type, TO_NHWC)
         if operation.name == _CONVOLUTION and _is_of_floats(operation):
-            strides, dilations = _windows(operation)
+            strides, dilations = windows_of(operation)
             if is_better_as_product(second, strides, kind, few_registers=self.few_registers):
                 own_init = None if is_of_zeros(init) else self.of(init)
                 last = convolution_as_product(
@@ -134,7 +134,7 @@ class _FastChannelsLast(ChannelsLast):
         kind = permuted(joined.results[0].type, TO_NHWC)
         own_init = None if is_of_zeros(init) else self.of(init.owner.operation.operands[0])
         own_image = self.of(image.owner.operation.operands[0])
-        last = convolution_as_product(own_image, weight, *_windows(operation), kind, own_init)
+        last = convolution_as_product(own_image, weight, *windows_of(operation), kind, own_init)
         if len(list(image.uses)) == 1:
             self.replaced.append(image.owner.operation)
         self.replaced.append(operation)
@@ -206,7 +206,7 @@ def _is_of_floats(operation: ir.Operation) -> bool:
     )
 
 
-def _windows(operation: ir.Operation) -> tuple[list[int], list[int]]:
+def windows_of(operation: ir.Operation) -> tuple[list[int], list[int]]:
     """Returns the strides and the dilations of a convolution."""
     strides, dilations = (operation.attributes[name] for name in ("strides", "dilations"))
     return list(ir.DenseIntElementsAttr(strides)), list(ir.DenseIntElementsAttr(dilations))

@@ -24,10 +24,12 @@ from pipelines.ir.tensor_ops import (
     product_of,
     reshaped,
     sizes_of,
+    tensor_type,
     transposed,
     zeros,
 )
 from pipelines.iree.barriers import stored
+from pipelines.iree.channels_last import windows_of
 from pipelines.iree.dispatch_region import dispatch
 from pipelines.iree.row_tiles import (
     FEW,
@@ -81,28 +83,22 @@ def _is_supported(operation: ir.Operation) -> bool:
 def _tiled(convolution: ir.Operation, registers: Registers) -> ir.Value:
     """Creates the convolution without its initial values, and returns the result in NCHW or NCW."""
     image, weight, init = convolution.operands
-    strides, _ = _windows(convolution)
+    strides, _ = windows_of(convolution)
     filters, _, *window = ir.RankedTensorType(weight.type).shape
     rank = len(window) + 2
     # Full vectors of filters.
     missing = -filters % LANES
     weight = _with_zeros(weight, [missing, *[0] * (rank - 1)]) if missing else weight
     filters += missing
-    count, _, *inside = sizes_of(init)
+    sizes = sizes_of(init)
+    count, _, *inside = sizes
     image = stored(transposed(image, [0, *range(2, rank), 1]))
     if set(window) == {1}:
         last = _of_points(image, weight, strides, [count, *inside], registers)
     else:
         last = _in_tiles(convolution, image, weight, [count, *inside], registers)
-    sizes = sizes_of(init)
     whole = transposed(last, [0, rank - 1, *range(1, rank - 1)])
     return Slice((0,) * rank, tuple(sizes), tuple(range(rank))).take(whole)
-
-
-def _windows(convolution: ir.Operation) -> tuple[list[int], list[int]]:
-    """Returns the strides and the dilations."""
-    strides, dilations = (convolution.attributes[name] for name in ("strides", "dilations"))
-    return list(ir.DenseIntElementsAttr(strides)), list(ir.DenseIntElementsAttr(dilations))
 
 
 def _with_zeros(value: ir.Value, count: Sequence[Size]) -> ir.Value:
@@ -160,7 +156,7 @@ def _in_tiles(
     Returns:
         The result, whose last tile of columns is complete.
     """
-    strides, dilations = _windows(convolution)
+    strides, dilations = windows_of(convolution)
     filters, channels, *window = ir.RankedTensorType(weight.type).shape
     count, *rows, width = sizes
     stride, reach = strides[-1], (window[-1] - 1) * dilations[-1]
@@ -231,8 +227,7 @@ def _convolved(
     """
     filters, channels, *_ = ir.RankedTensorType(weight.type).shape
     image, weight = stored(image), stored(transposed(weight, (2, 3, 1, 0)))
-    static = [each if isinstance(each, int) else ir.ShapedType.get_dynamic_size() for each in sizes]
-    kind = ir.RankedTensorType.get(static, ir.RankedTensorType(image.type).element_type)
+    kind = tensor_type(sizes, ir.RankedTensorType(image.type).element_type)
     number = ir.IntegerType.get_signless(64)
     windows = {
         name: ir.DenseElementsAttr.get(

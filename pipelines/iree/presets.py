@@ -116,12 +116,13 @@ def preset_for(module: Module) -> str:
     """Returns the default preset for the operations of a program at `linalg`."""
     if _is_dynamic(module):
         # IREE's data tiling needs static sizes.
-        is_multiplied = find_operations(module.ir, lambda o: _is_convolution(o) or _is_product(o))
-        return "dynamic-tiles" if is_multiplied else PLAIN
+        convolution = product = "dynamic-tiles"
+    else:
+        convolution, product = "channels-last-data-tiling", "data-tiling"
     if find_operations(module.ir, _is_convolution):
-        return "channels-last-data-tiling"
+        return convolution
     if find_operations(module.ir, _is_product):
-        return "data-tiling"
+        return product
     return PLAIN
 
 
@@ -155,18 +156,6 @@ def tuned_key(program_key: str) -> str:
 
 def _is_convolution(operation) -> bool:
     return operation.name.startswith("linalg.") and "conv" in operation.name
-
-
-def _is_of_known_images(operation) -> bool:
-    """Returns whether an operation is a 1-D or 2-D convolution of images of static size.
-
-    The number of images may be dynamic.
-    """
-    return any(kind in operation.name for kind in ("conv_1d", "conv_2d")) and not any(
-        result.type.is_dynamic_dim(axis)
-        for result in operation.results
-        for axis in range(1, result.type.rank)
-    )
 
 
 def _is_product(operation) -> bool:

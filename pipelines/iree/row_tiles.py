@@ -25,6 +25,7 @@ from pipelines.ir.tensor_ops import (
     product_of,
     reshaped,
     sizes_of,
+    tensor_type,
     zeros,
 )
 from pipelines.iree.barriers import stored
@@ -135,8 +136,7 @@ def multiply_rows(left: ir.Value, right: ir.Value, registers: Registers) -> ir.V
         )
         return found
 
-    kind = ir.RankedTensorType.get([_static(count), _ROWS, columns], element)
-    (tiles,) = dispatch([kind], dynamic_sizes(sizes), multiply)
+    (tiles,) = dispatch([tensor_type(sizes, element)], dynamic_sizes(sizes), multiply)
     flat = reshaped(
         "tensor.collapse_shape", tiles, [product_of([count, _ROWS]), columns], [[0, 1], [2]]
     )
@@ -186,10 +186,6 @@ def minus(size: Size, other: Size) -> Size:
     if isinstance(size, int) and isinstance(other, int):
         return size - other
     return arith.SubIOp(index(size), index(other)).result
-
-
-def _static(size: Size) -> int:
-    return size if isinstance(size, int) else ir.ShapedType.get_dynamic_size()
 
 
 TILE_ROWS = Step(
