@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from pipelines.backends.backend import BackendInput, Numerics
 from pipelines.compiled import Compiled
 from pipelines.iree.cpu_features import check_cpu
 from pipelines.iree.exit import release_at_exit
+from pipelines.iree.idle_threads import end_idle_threads
 from pipelines.iree.open_devices import (
     device_error,
     is_lost,
@@ -33,6 +35,7 @@ from unmess.core.errors.error import Error
 from unmess.core.errors.iree_runtime import PROBLEMS, short_problem
 from unmess.core.module.module import Module
 from unmess.core.options.target_options import TargetOptions
+from unmess.core.processes.undisturbed_calls import UndisturbedCalls
 from unmess.core.program.note import Note
 from unmess.core.program.weights import BorrowedMemory
 from unmess.core.signature.signature import Signature, TensorSpec
@@ -232,6 +235,12 @@ class _Function:
         self._lock = lock
         self._transfer = transfer
         self._signature = signature
+        # A program on a GPU needs no cores.
+        self._undisturbed = (
+            UndisturbedCalls(end_idle_threads)
+            if transfer.shares_memory
+            else contextlib.nullcontext()
+        )
         # The kinds of a call's arguments and results.
         self._given = [each.kind for each in signature.arguments if each.kind != "weight"]
         self._returned = [each.kind for each in signature.results]
@@ -252,7 +261,7 @@ class _Function:
         outputs = rt.VmVariantList(len(signature.results))
         try:
             # A VM context is not thread-safe.
-            with self._lock:
+            with self._lock, self._undisturbed:
                 self._context.invoke(self._function, inputs, outputs)
         except PROBLEMS as problem:
             if check := failed_check(str(problem)):

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import itertools
+import os
 import subprocess
 import sys
 import threading
@@ -384,6 +385,25 @@ def test_eight_threads_advance_one_state():
         seen = list(pool.map(lambda _: int(run(one)[0]), range(80)))
     assert sorted(seen) == list(range(1, 81))
     assert run.state["total"].tolist() == [80] * 3
+
+
+def test_idle_threads_of_pytorch_end_before_a_long_call():
+    """They spin, and IREE needs the cores."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        x = torch.randn(1000, 1000)
+        run = loaded(torch.cos, x)
+        run(x)
+        without = set(os.listdir("/proc/self/task"))
+        run = loaded(torch.cos, x)  # the first call counts as long
+        expected = torch.cos(x)
+        assert len(set(os.listdir("/proc/self/task")) - without) == 2
+        result = run(x)
+        assert set(os.listdir("/proc/self/task")) <= without
+        torch.testing.assert_close(result, expected)  # uses PyTorch's threads again
+    finally:
+        torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("runner", ["iree-cpu", "reference"])

@@ -21,6 +21,7 @@ from unmess.core.errors.check import failed_check
 from unmess.core.errors.error import Error
 from unmess.core.errors.failure import only_errors
 from unmess.core.errors.iree_runtime import PROBLEMS, remedy, short_problem
+from unmess.core.processes.undisturbed_calls import UndisturbedCalls
 
 try:
     import iree.runtime as rt
@@ -174,6 +175,7 @@ class Bundle(EntryPoints[EntryPoint]):
         program = rt.VmModule.mmap(instance, str(self._folder / MODULE))
         self._context = rt.VmContext(instance, [*modules, program])
         self._functions = {entry: program.lookup_function(entry) for entry in self.signatures}
+        self._undisturbed = {entry: UndisturbedCalls() for entry in self.signatures}
         self._initial = {}
         if STATE in self.manifest.files:
             state = rt.ParameterIndex()
@@ -208,7 +210,8 @@ class Bundle(EntryPoints[EntryPoint]):
                     self._push(inputs, slot, values[slot.name])
             outputs = rt.VmVariantList(len(entry.results))
             try:
-                self._context.invoke(self._functions[name], inputs, outputs)
+                with self._undisturbed[name]:
+                    self._context.invoke(self._functions[name], inputs, outputs)
             except PROBLEMS as problem:
                 if check := failed_check(str(problem)):
                     raise check.error() from problem
