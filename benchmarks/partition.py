@@ -22,13 +22,13 @@ MODELS = {
     "torchvision:resnet18": "aten::relu",
     "torchvision:resnet50": "aten::relu",
     "torchvision:mobilenet_v3_large": "aten::div",
-    "torchvision:efficientnet_b0": "aten::sigmoid",
-    "torchvision:convnext_tiny": "aten::native_layer_norm",
-    "torchvision:vit_b_16": "aten::native_layer_norm",
-    "torchvision:swin_t": "aten::native_layer_norm",
-    "bert-base": "aten::native_layer_norm",
+    "torchvision:efficientnet_b0": "aten::silu",
+    "torchvision:convnext_tiny": "aten::var_mean",
+    "torchvision:vit_b_16": "aten::var_mean",
+    "torchvision:swin_t": "aten::var_mean",
+    "bert-base": "aten::var_mean",
     "gpt2": "aten::tanh",
-    "all-MiniLM-L6-v2": "aten::native_layer_norm",
+    "all-MiniLM-L6-v2": "aten::var_mean",
 }
 RUNNERS = ("reference", "iree-cpu")
 REGIONS = 64

@@ -14,9 +14,8 @@ import torch
 
 # OpenMP's `omp_pause_soft`: the threads end, and the settings remain.
 _SOFT = 1
-# The time of a call that is worth it, for each thread. A thread takes about 30 µs to end and to
-# start again.
-_LONG_CALL_PER_THREAD = 150e-6
+# The time of a call that is worth it, for each thread: to end and to start again.
+_LONG_CALL_PER_THREAD = 25e-6
 
 
 def end_idle_threads(seconds: float) -> None:

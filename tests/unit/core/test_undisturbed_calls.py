@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from unmess.core.processes import undisturbed_calls
 from unmess.core.processes.undisturbed_calls import UndisturbedCalls
 
 if not hasattr(os, "SCHED_BATCH"):
@@ -17,7 +18,7 @@ def policies(policy=os.SCHED_OTHER):
     def work():
         os.sched_setscheduler(0, policy, os.sched_param(0))
         undisturbed = UndisturbedCalls()
-        for seconds in (0, 0.001, 0):
+        for seconds in (0, 0.2, 0):
             with undisturbed:
                 seen.append(os.sched_getscheduler(0))
                 time.sleep(seconds)
@@ -29,7 +30,8 @@ def policies(policy=os.SCHED_OTHER):
     return seen
 
 
-def test_a_call_after_a_long_one_has_the_policy_batch():
+def test_a_call_after_a_long_one_has_the_policy_batch(monkeypatch):
+    monkeypatch.setattr(undisturbed_calls, "_LONG_CALL", 0.1)
     other, batch = os.SCHED_OTHER, os.SCHED_BATCH
     assert policies() == [batch, other, batch, other]
 

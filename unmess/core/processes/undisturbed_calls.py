@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
-# Seconds. Two changes of the policy take 3 µs.
-_LONG_CALL = 300e-6
+# Seconds. Shorter calls seldom wait, and two changes of the policy take 3 µs.
+_LONG_CALL = 20e-6
 
 
 class UndisturbedCalls:
