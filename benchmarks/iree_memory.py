@@ -81,7 +81,7 @@ def _load(folder: str) -> None:
     }
     print(json.dumps(report), flush=True)
     input()
-    print(json.dumps(_mapped(".irpa")), flush=True)
+    print(json.dumps(mapped(".irpa")), flush=True)
     # Keep the files mapped while the other process is measured.
     input()
 
@@ -92,7 +92,7 @@ def _status() -> dict[str, float]:
     return {name: int(value) * 1024 / 1e6 for name, value in found}
 
 
-def _mapped(suffix: str) -> dict[str, float]:
+def mapped(suffix: str) -> dict[str, float]:
     """Returns the resident pages of mapped files with a suffix, in 10**6 bytes."""
     total, inside = {"shared": 0.0, "private": 0.0}, False
     for line in Path("/proc/self/smaps").read_text().splitlines():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ class LlamaCpp:
     """A process with a model in llama.cpp. Close it at the end.
 
     Attributes:
-        load_seconds: the time from the start of the process until the model is loaded.
+        prompt_speed: tokens per second of the last prompt.
         speed: tokens per second of the last text, without the first token.
     """
 
@@ -31,7 +30,7 @@ class LlamaCpp:
         Raises:
             Missing: llama.cpp cannot be installed, or does not start.
         """
-        self.speed = 0.0
+        self.prompt_speed = self.speed = 0.0
         command = [
             environment(_LOCK) / "bin" / "python",
             "-I",
@@ -40,7 +39,6 @@ class LlamaCpp:
             str(context),
             str(threads),
         ]
-        start = time.perf_counter()
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -49,7 +47,6 @@ class LlamaCpp:
             text=True,
         )
         self._answer()
-        self.load_seconds = time.perf_counter() - start
 
     def text(self, prompt: str, tokens: int) -> str:
         """Returns the text that follows the prompt, greedily, with at most this many tokens.
@@ -59,7 +56,9 @@ class LlamaCpp:
         """
         print(json.dumps([prompt, tokens]), file=self._process.stdin, flush=True)
         answer = self._answer()
-        self.speed = (answer["tokens"] - 1) / answer["seconds"]
+        self.prompt_speed = answer["prompt_tokens"] / answer["prompt_seconds"]
+        if answer["tokens"] > 1:
+            self.speed = (answer["tokens"] - 1) / answer["seconds"]
         return answer["text"]
 
     def close(self) -> None:

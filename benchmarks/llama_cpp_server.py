@@ -3,7 +3,8 @@
     python llama_cpp_server.py FILE.gguf CONTEXT THREADS
 
 Prints a JSON object when the model is loaded. Then reads a line `[prompt, tokens]` for each text,
-and prints an object with the text, the number of tokens, and the seconds after the first one.
+and prints an object with the text, the numbers of tokens of the prompt and of the text, and the
+seconds for the prompt and for the tokens after the first one.
 """
 
 import json
@@ -26,6 +27,8 @@ def main(model: str, context: str, threads: str) -> None:
         timings = answer["timings"]
         result = {
             "text": answer["choices"][0]["text"],
+            "prompt_tokens": timings["prompt_n"],
+            "prompt_seconds": timings["prompt_ms"] / 1e3,
             "tokens": timings["predicted_n"],
             "seconds": timings["predicted_ms"] / 1e3,
         }

@@ -45,11 +45,11 @@ def smollm2() -> Path:
     return path
 
 
-def unpacked() -> LlamaForCausalLM:
-    """Returns the model as transformers loads it, with all weights in f32."""
+def unpacked(path: Path | None = None) -> LlamaForCausalLM:
+    """Returns the model of a GGUF file, by default of this one, as transformers loads it, in f32."""
     from transformers import AutoModelForCausalLM
 
-    path = smollm2()
+    path = path or smollm2()
     with parse_once():
         return AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name).eval()
 

@@ -107,6 +107,8 @@ class Executable(EntryPoints["ExecutableEntryPoint"]):
         if hold is not None:
             self._borrowed, self.state, notes = hold(self.state)
             self.notes += notes
+        # A check for each tensor of each call would take longer than a small program.
+        self._held = self.state if isinstance(self.state, HeldState) else None
         # Calls run one after the other if they change state or globals.
         changes = self.state or has_globals
         self._one_by_one = threading.Lock() if changes else contextlib.nullcontext()
@@ -177,8 +179,8 @@ class Executable(EntryPoints["ExecutableEntryPoint"]):
 
     def _state_operand(self, argument: Argument) -> Any:
         """Returns the operand for an argument of kind `state`."""
-        if isinstance(self.state, HeldState):
-            value = self.state.tensor_or_buffer(argument.name)
+        if self._held is not None:
+            value = self._held.tensor_or_buffer(argument.name)
             if value is not None and not isinstance(value, torch.Tensor):
                 return value
         else:
@@ -193,8 +195,8 @@ class Executable(EntryPoints["ExecutableEntryPoint"]):
 
     def _keep_state(self, result: Result, value: Any) -> None:
         """Stores a result of kind `state`."""
-        if isinstance(self.state, HeldState):
-            self.state.keep(result.name, value, result.spec.dtype)
+        if self._held is not None:
+            self._held.keep(result.name, value, result.spec.dtype)
         else:
             self.state[result.name] = value
 
