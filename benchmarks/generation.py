@@ -43,7 +43,7 @@ Its keeper, a woman of seventy, knows every boat by the sound of its engine. She
 each one leaves and when it comes back, in a book with a red cover. One evening in October, a boat
 was missing. The keeper looked at the book, at the clock, and at the dark water. Then she took her
 coat, her lamp and a rope, and walked down the steps to the harbour, where the children were already
-waiting for her. She told them"""
+waiting for her. She told them what she knew: the name of the boat, the hour, and"""
 PEER, OURS = "llama.cpp", "iree-cpu"
 _READ = 1 << 29
 
@@ -86,7 +86,7 @@ def _add_speeds(table: Table, name: str, file: Path, peer: LlamaCpp | None) -> d
     for runner in (OURS, "reference"):
         generator = unmess.load_generator(find_source(f"hf:{file}"), runner, CONTEXT, torch.float32)
         sides[runner] = _Ours(generator, tokenizer)
-    found = {}
+    new = {}
     for prompt in (SHORT, LONG):
         texts = {side: runner.text(prompt) for side, runner in sides.items()}
         speeds: dict[str, list[Speed]] = {side: [] for side in sides}
@@ -94,7 +94,9 @@ def _add_speeds(table: Table, name: str, file: Path, peer: LlamaCpp | None) -> d
             for side, runner in sides.items():
                 runner.text(prompt)
                 speeds[side].append(runner.speed)
-        medians = {side: Speed(*map(statistics.median, zip(*speeds[side]))) for side in sides}
+        medians = {
+            side: Speed(*map(statistics.median, zip(*speeds[side], strict=True))) for side in sides
+        }
         count = str(len(tokenizer(prompt).input_ids))
         for side, median in medians.items():
             cells = [
@@ -104,8 +106,8 @@ def _add_speeds(table: Table, name: str, file: Path, peer: LlamaCpp | None) -> d
             is_same = texts[side] == texts["transformers"]
             table.add_row(name, count, side, *cells, "yes" if is_same else "no")
         table.add_section()
-        found[prompt] = {side: median.new for side, median in medians.items()}
-    return found[SHORT]
+        new[prompt] = {side: median.new for side, median in medians.items()}
+    return new[SHORT]
 
 
 def _add_starts(

@@ -46,7 +46,7 @@ def smollm2() -> Path:
 
 
 def unpacked(path: Path | None = None) -> LlamaForCausalLM:
-    """Returns the model of a GGUF file, by default of this one, as transformers loads it, in f32."""
+    """Returns the model of a GGUF file as transformers loads it, in f32; by default this file."""
     from transformers import AutoModelForCausalLM
 
     path = path or smollm2()

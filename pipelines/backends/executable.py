@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from unmess.core.program.weights import (
 )
 from unmess.core.signature.entry_points import EntryPoint, EntryPoints
 from unmess.core.signature.signature import Argument, Result, Signature
-from unmess.core.signature.torch_signature import tensor_misfit
+from unmess.core.signature.torch_signature import quick_check, tensor_misfit
 
 
 class Executable(EntryPoints["ExecutableEntryPoint"]):
@@ -88,6 +88,11 @@ class Executable(EntryPoints["ExecutableEntryPoint"]):
                 [place for place, a in enumerate(arguments) if a.kind != "weight"],
             )
             for entry, arguments in ((e, s.arguments) for e, s in self.signatures.items())
+        }
+        # For each entry point, the inputs and states with their quick checks.
+        self._passed = {
+            entry: [(a, quick_check(a.spec)) for a in signature.arguments if a.kind != "weight"]
+            for entry, signature in self.signatures.items()
         }
         self._folder = temporary_folder()
         weights = {**module.weights, **self._weights}
@@ -165,26 +170,32 @@ class Executable(EntryPoints["ExecutableEntryPoint"]):
         signature = self.signatures[entry]
         self._borrowed.check()
         with self._one_by_one:
-            operands = []
-            for argument in signature.arguments:
-                if argument.kind == "input":
-                    operands.append(_operand(values[argument.name]))
-                elif argument.kind == "state":
-                    operands.append(self._state_operand(argument))
+            operands = [
+                _operand(values[argument.name])
+                if argument.kind == "input"
+                else self._state_operand(argument, fits)
+                for argument, fits in self._passed[entry]
+            ]
             results = self._invoke(entry, operands)
             for result, value in zip(signature.results, results, strict=True):
                 if result.kind == "state":
                     self._keep_state(result, value)
         return results
 
-    def _state_operand(self, argument: Argument) -> Any:
-        """Returns the operand for an argument of kind `state`."""
+    def _state_operand(self, argument: Argument, fits: Callable[[Any], bool]) -> Any:
+        """Returns the operand for an argument of kind `state`.
+
+        Args:
+            fits: the quick check of the argument's value.
+        """
         if self._held is not None:
             value = self._held.tensor_or_buffer(argument.name)
             if value is not None and not isinstance(value, torch.Tensor):
                 return value
         else:
             value = self.state.get(argument.name)
+        if fits(value):
+            return value
         if problem := tensor_misfit(f"state[{argument.name!r}]", argument.spec, value):
             raise Error(
                 "run",

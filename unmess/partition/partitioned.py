@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from pipelines.backends.executable import Executable
-from unmess.core.signature.signature import ScalarSpec, Signature, TensorSpec
+from unmess.core.signature.signature import Signature
 from unmess.core.signature.size_expression import Dim
+from unmess.core.signature.torch_signature import quick_check
 from unmess.partition.levels import as_number, is_computed, is_constant
 
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
 # Operators that read the memory of an operand by its strides.
 _READS_MEMORY = "aten::as_strided"
 # The libraries whose other operators accept every layout.
@@ -104,7 +104,7 @@ class RegionCall(torch.nn.Module):
         signature = region.executable.signature
         self._entry = next(iter(region.executable.signatures))
         self._names = [leaf.name for leaf in signature.inputs]
-        self._checks = [_check(leaf.spec) for leaf in signature.inputs]
+        self._checks = [quick_check(leaf.spec) for leaf in signature.inputs]
         self._equal_sizes = _equal_sizes(signature)
         self._single = len(region.outputs) == 1
 
@@ -127,39 +127,6 @@ class RegionCall(torch.nn.Module):
                 executable.signature.flatten_call(values, {})
         results = executable.run_checked(self._entry, dict(zip(self._names, values, strict=True)))
         return results[0] if self._single else results
-
-
-def _check(spec: Any) -> Callable[[Any], bool]:
-    """Returns a function that quickly checks a value, except its dynamic sizes.
-
-    A value for which it returns False may still fit.
-    """
-    if isinstance(spec, ScalarSpec):
-        return lambda value: type(value) is spec.type
-    if not isinstance(spec, TensorSpec) or spec.strides is not None:
-        return lambda value: False
-    dtype, size, rank = spec.dtype, spec.dtype.itemsize, len(spec.shape)
-    fixed = [(axis, each) for axis, each in enumerate(spec.shape) if isinstance(each, int)]
-    shape = torch.Size(each for _, each in fixed) if len(fixed) == rank else None
-
-    def has_shape(value: torch.Tensor) -> bool:
-        if shape is not None:
-            return value.shape == shape
-        found = value.shape
-        return len(found) == rank and all(found[axis] == each for axis, each in fixed)
-
-    def fits(value: Any) -> bool:
-        return (
-            type(value) in _PLAIN
-            and value.dtype is dtype
-            and has_shape(value)
-            and value.is_cpu
-            and value.layout is torch.strided
-            and value.is_contiguous()
-            and value.untyped_storage().nbytes() >= size * (value.numel() + value.storage_offset())
-        )
-
-    return fits
 
 
 # A dynamic size, and the inputs and axes that have it.

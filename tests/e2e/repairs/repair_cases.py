@@ -55,6 +55,10 @@ def range_of_halves(x):
     return torch.arange(2857, dtype=x.dtype) + x
 
 
+def heads_that_share_keys(q, k):
+    return q @ k.repeat_interleave(3, 1).mT
+
+
 def sorted_booleans(x):
     return torch.sort(x)[0]
 
@@ -560,6 +564,12 @@ CASES = [
         "magnitudes, signs and bits of floats",
         signs_and_lengths,
         (SPECIAL, SPECIAL.flip(0)[:, None]),
+    ),
+    Case(
+        "products with repeated matrices",
+        heads_that_share_keys,
+        (random(2, 6, 5, 4), random(2, 2, 7, 4)),
+        None,
     ),
     Case("assertions about tensors", assertion, (random(3).abs() + 1,), None),
     Case(

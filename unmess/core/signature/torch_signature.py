@@ -11,7 +11,9 @@ import torch
 from torch.utils import _pytree as pytree
 
 from unmess.core.signature.call import arrange, misfit, shape_misfit, stride_misfit
-from unmess.core.signature.signature import Signature, TensorSpec
+from unmess.core.signature.signature import ScalarSpec, Signature, TensorSpec
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,40 @@ def tensor_misfit(name: str, spec: TensorSpec, value: Any) -> str | None:
             "0: the model reads its memory with as_strided"
         )
     return stride_misfit(name, spec.strides, value.shape, value.stride())
+
+
+def quick_check(spec: Any) -> Callable[[Any], bool]:
+    """Returns a function that quickly checks a value, except its dynamic sizes.
+
+    A value for which it returns False may still fit. Tensors for which it returns True are
+    row-major.
+    """
+    if isinstance(spec, ScalarSpec):
+        return lambda value: type(value) is spec.type
+    if not isinstance(spec, TensorSpec) or spec.strides is not None:
+        return lambda value: False
+    dtype, size, rank = spec.dtype, spec.dtype.itemsize, len(spec.shape)
+    fixed = [(axis, each) for axis, each in enumerate(spec.shape) if isinstance(each, int)]
+    shape = torch.Size(each for _, each in fixed) if len(fixed) == rank else None
+
+    def has_shape(value: torch.Tensor) -> bool:
+        if shape is not None:
+            return value.shape == shape
+        found = value.shape
+        return len(found) == rank and all(found[axis] == each for axis, each in fixed)
+
+    def fits(value: Any) -> bool:
+        return (
+            type(value) in _PLAIN
+            and value.dtype is dtype
+            and has_shape(value)
+            and value.is_cpu
+            and value.layout is torch.strided
+            and value.is_contiguous()
+            and value.untyped_storage().nbytes() >= size * (value.numel() + value.storage_offset())
+        )
+
+    return fits
 
 
 def memory_misfit(name: str, value: torch.Tensor) -> str | None:
