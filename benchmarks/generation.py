@@ -14,6 +14,7 @@ has the share of the memory bandwidth that the weights need during generation.
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -99,10 +100,10 @@ def _add_speeds(table: Table, name: str, file: Path, peer: LlamaCpp | None) -> d
         }
         count = str(len(tokenizer(prompt).input_ids))
         for side, median in medians.items():
-            cells = [
-                f"{value:.0f}" + (f" ({value / theirs:.2f})" if side != PEER else "")
-                for value, theirs in zip(median, medians.get(PEER, median), strict=True)
-            ]
+            cells = [f"{value:.0f}" for value in median]
+            if peer is not None and side != PEER:
+                pairs = zip(cells, median, medians[PEER], strict=True)
+                cells = [f"{cell} ({value / theirs:.2f})" for cell, value, theirs in pairs]
             is_same = texts[side] == texts["transformers"]
             table.add_row(name, count, side, *cells, "yes" if is_same else "no")
         table.add_section()
@@ -121,24 +122,19 @@ def _add_starts(
     has_peer: bool,
 ) -> None:
     """Adds a row for each side that reads the packed weights."""
-    size, seconds = file.stat().st_size, {OURS: [], PEER: []}
+    size, resident = file.stat().st_size, _resident(file)
+    seconds: dict[str, list[float]] = {OURS: [], PEER: []}
     for number in range(STARTS + 1):
         ours = _seconds_of_command(file)
         theirs = _seconds_of_peer(file, threads) if has_peer else 0.0
         if number:  # the first one fills the caches
             seconds[OURS].append(ours)
             seconds[PEER].append(theirs)
-    resident = {OURS: f"{_resident(file) / 1e6:.0f}", PEER: ""}
-    of_file = {OURS: f"{_resident(file) / size:.2f}", PEER: ""}
     for side in (OURS, PEER) if has_peer else (OURS,):
-        table.add_row(
-            name,
-            side,
-            f"{statistics.median(seconds[side]):.2f}",
-            resident[side],
-            of_file[side],
-            f"{new[side] * size / bandwidth:.0%}",
-        )
+        memory = (f"{resident / 1e6:.0f}", f"{resident / size:.2f}") if side == OURS else ("", "")
+        time_to_first = f"{statistics.median(seconds[side]):.2f}"
+        share = f"{new[side] * size / bandwidth:.0%}"
+        table.add_row(name, side, time_to_first, *memory, share)
 
 
 def _seconds_of_command(file: Path) -> float:
@@ -189,8 +185,9 @@ def _q8_0(file: Path) -> Path:
     path = file.with_name(file.name.replace("Q4_1", "Q8_0"))
     if path.exists():
         return path
+    part = path.with_suffix(".part")
     reader = gguf.GGUFReader(file)
-    writer = gguf.GGUFWriter(path, reader.fields["general.architecture"].contents())
+    writer = gguf.GGUFWriter(part, reader.fields["general.architecture"].contents())
     for name, field in reader.fields.items():
         if not name.startswith("GGUF.") and name != "general.architecture":
             kind, *inner = field.types
@@ -205,6 +202,7 @@ def _q8_0(file: Path) -> Path:
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
+    os.replace(part, path)
     return path
 
 

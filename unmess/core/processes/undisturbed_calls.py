@@ -23,12 +23,10 @@ class UndisturbedCalls:
     """A context for each call of one function of a program.
 
     If the last call took long, the thread has the policy SCHED_BATCH during this one.
+    `before_call` is called before each call, with the seconds that the last one took, or infinity.
     """
 
     def __init__(self, before_call: Callable[[float], None] = lambda _seconds: None):
-        """Args:
-        before_call: called before each call, with the seconds that the last one took, or infinity.
-        """
         self._before_call = before_call
         self._seconds = math.inf
         self._is_batch = False
