@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
-# Seconds. Shorter calls seldom wait, and two changes of the policy take 3 µs.
+# Seconds. Two changes of the policy take 3 µs, too long for a shorter call.
 _LONG_CALL = 20e-6
 
 
