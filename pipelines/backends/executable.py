@@ -194,9 +194,12 @@ class Executable(EntryPoints["ExecutableEntryPoint"]):
                 return value
         else:
             value = self.state.get(argument.name)
-        if fits(value):
-            return value
-        if problem := tensor_misfit(f"state[{argument.name!r}]", argument.spec, value):
+        problem = (
+            None
+            if fits(value)
+            else tensor_misfit(f"state[{argument.name!r}]", argument.spec, value)
+        )
+        if problem:
             raise Error(
                 "run",
                 problem,

@@ -100,8 +100,7 @@ def tensor_misfit(name: str, spec: TensorSpec, value: Any) -> str | None:
 def quick_check(spec: Any) -> Callable[[Any], bool]:
     """Returns a function that quickly checks a value, except its dynamic sizes.
 
-    A value for which it returns False may still fit. Tensors for which it returns True are
-    row-major.
+    A value for which it returns False may still fit.
     """
     if isinstance(spec, ScalarSpec):
         return lambda value: type(value) is spec.type
