@@ -11,7 +11,7 @@ BENCHMARKS = {
     "dynamic_batch": ("iree-cpu: default preset and plain, a dynamic batch", "10 min"),
     "dynamic_sizes": ("iree-cpu: default preset and plain, images and lines of any size", "5 min"),
     "few_registers": ("iree-cpu: convolutions as products, for CPUs without AVX-512", "6 min"),
-    "generation": ("tokens per second of SmolLM2-135M and llama.cpp; downloads both", "5 min"),
+    "generation": ("tokens per second of SmolLM2-135M and llama.cpp; downloads both", "7 min"),
     "import_speed": ("capture and lower to linalg, compared with torch-mlir", "3 min"),
     "index_checks": ("checks of indices: the same programs with and without them", "5 min"),
     "iree_classification": ("iree-cpu: default preset and plain, 80 classifiers", "hours"),
