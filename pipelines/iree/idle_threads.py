@@ -14,7 +14,7 @@ import torch
 
 # OpenMP's `omp_pause_soft`: the threads end, and the settings remain.
 _SOFT = 1
-# The time of a call that is worth it, for each thread: to end and to start again.
+# Seconds for each thread: it is worth ending and starting the threads for a call that takes longer.
 _LONG_CALL_PER_THREAD = 25e-6
 
 
