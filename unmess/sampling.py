@@ -92,7 +92,8 @@ class Sampling:
         def choose(input_ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
             scores = _penalized(logits.float(), input_ids, penalty)
             if self.greedy:
-                return scores.argmax(-1, keepdim=True)
+                # NumPy: PyTorch would start its threads, which takes longer than the search.
+                return torch.from_numpy(scores.numpy().argmax(-1, keepdims=True))
             scores = self._limited(scores)
             return torch.multinomial(scores.softmax(-1), 1, generator=random)
 

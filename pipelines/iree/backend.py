@@ -242,8 +242,20 @@ class _Function:
             else contextlib.nullcontext()
         )
         # The kinds of a call's arguments and results.
-        self._given = [each.kind for each in signature.arguments if each.kind != "weight"]
+        given = [each for each in signature.arguments if each.kind != "weight"]
+        self._given = [each.kind for each in given]
         self._returned = [each.kind for each in signature.results]
+        # For each result, whether it is state that the call does not return, and the position of
+        # the argument with the state before the call.
+        states = {each.name: place for place, each in enumerate(given) if each.kind == "state"}
+        kept = [
+            each.kind == "state" and index not in signature.outputs
+            for index, each in enumerate(signature.results)
+        ]
+        self._kept = [
+            (stays, states.get(each.name) if stays else None)
+            for stays, each in zip(kept, signature.results, strict=True)
+        ]
         release_at_exit(self)
 
     def __call__(self, *arguments: Any) -> list[Any]:
@@ -279,42 +291,32 @@ class _Function:
         self, signature: Signature, outputs: rt.VmVariantList, arguments: Sequence[Any]
     ) -> list[Any]:
         results: list[Any] = []
-        for index, result in enumerate(signature.results):
+        shares_memory = self._transfer.shares_memory
+        for index, (result, (stays, place)) in enumerate(
+            zip(signature.results, self._kept, strict=True)
+        ):
             if not isinstance(result.spec, TensorSpec):
                 results.append(result.spec.type(outputs.get_variant(index)))
                 continue
             view = outputs.get_as_object(index, rt.HalBufferView)
             # State that the call does not return stays on the device until it is read.
-            stays = result.kind == "state" and index not in signature.outputs
-            if stays and not self._transfer.shares_memory:
+            if stays and not shares_memory:
                 results.append(view)
-            else:
-                results.append(self._transfer.to_torch(view, result.spec.dtype))
-        if self._transfer.shares_memory:
-            if "state" in self._returned:
-                self._keep_updated(signature, arguments, results)
+                continue
+            value = self._transfer.to_torch(view, result.spec.dtype)
+            if place is not None and _same_memory(value, arguments[place]):
+                # State that was updated in place stays the original tensor. The returned tensor
+                # refers to that tensor's memory through IREE: each call would add a reference.
+                value = arguments[place]
+            results.append(value)
+        if shares_memory:
             given = list(zip(self._given, arguments, strict=True))
             found = list(zip(self._returned, results, strict=True))
             for index in shared(given, found):
                 results[index] = results[index].clone()
         return results
 
-    def _keep_updated(
-        self, signature: Signature, arguments: Sequence[Any], results: list[Any]
-    ) -> None:
-        """Replaces state that was updated in place by the original tensor.
 
-        The returned tensor refers to that tensor's memory through IREE. Each call would add another
-        reference.
-        """
-        given = (argument for argument in signature.arguments if argument.kind != "weight")
-        before = {
-            argument.name: value
-            for argument, value in zip(given, arguments, strict=True)
-            if argument.kind == "state"
-        }
-        for index, result in enumerate(signature.results):
-            if result.kind == "state" and index not in signature.outputs:
-                old = before.get(result.name)
-                if old is not None and old.numel() and old.data_ptr() == results[index].data_ptr():
-                    results[index] = old
+def _same_memory(tensor: torch.Tensor, other: torch.Tensor) -> bool:
+    start = tensor.data_ptr()
+    return start != 0 and start == other.data_ptr()

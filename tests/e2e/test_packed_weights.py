@@ -27,11 +27,12 @@ MATRICES = {
     "blk.0.ffn_up": ("Q5_K", HIDDEN),
     "blk.0.ffn_down": ("F16", HIDDEN),
     "blk.1.attn_q": ("Q8_0", HIDDEN),
-    "blk.1.attn_k": ("MXFP4", KEYS),
+    # Keys and values of one format are one operation on iree-cpu, and so are the next pair.
+    "blk.1.attn_k": ("Q4_0", KEYS),
     "blk.1.attn_v": ("Q4_0", KEYS),
     "blk.1.attn_output": ("MXFP4", HIDDEN),
-    "blk.1.ffn_gate": ("F16", HIDDEN),
-    "blk.1.ffn_up": ("Q4_0", HIDDEN),
+    "blk.1.ffn_gate": ("Q5_K", HIDDEN),
+    "blk.1.ffn_up": ("Q5_K", HIDDEN),
     "blk.1.ffn_down": ("MXFP4", HIDDEN),
 }
 NORMS = (

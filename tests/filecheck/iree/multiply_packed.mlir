@@ -116,3 +116,62 @@ func.func @no_integers(%x: tensor<6x64xf32>, %w: tensor<64x2x32xf32>) -> tensor<
   %3 = linalg.matmul ins(%x, %2 : tensor<6x64xf32>, tensor<64x64xf32>) outs(%f0 : tensor<6x64xf32>) -> tensor<6x64xf32>
   return %3 : tensor<6x64xf32>
 }
+
+// Products of one row with two matrices of the same form become one operation, before the first of
+// them. A weight that is defined after the first product is defined again. The product with a third
+// matrix, whose scales have another type, stays an operation of its own.
+// CHECK-LABEL: func.func @two_matrices(
+// CHECK-DAG:     %[[V:.*]] = linalg.pack %arg1 {{.*}} : tensor<64x2x32xi8> -> tensor<2x2x32x32xi8>
+// CHECK-DAG:     %[[W:.*]] = linalg.pack %cst{{.*}} : tensor<64x2x32xi8> -> tensor<2x2x32x32xi8>
+// CHECK:         %[[BOTH:.*]]:2 = linalg.generic {{.*}} outs({{.*}} : tensor<2x32xf32>, tensor<2x32xf32>)
+// CHECK-COUNT-2:   math.fma
+// CHECK:           linalg.yield %{{.*}}, %{{.*}} : f32, f32
+// CHECK:         %[[ONE:.*]] = tensor.collapse_shape %[[BOTH]]#0
+// CHECK:         %[[OTHER:.*]] = tensor.collapse_shape %[[BOTH]]#1
+// CHECK:         math.exp
+// CHECK:         linalg.generic {{.*}} outs({{.*}} : tensor<2x32xf32>)
+// CHECK:           math.fma
+// CHECK-NOT:     linalg.matmul
+func.func @two_matrices(%x: tensor<1x64xf32>, %v: tensor<64x2x32xi8>, %s: tensor<64x2xf16>, %t: tensor<64x2xf32>, %u: tensor<64x2x32xi8>) -> (tensor<1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x2x32xf32>
+  %e1 = tensor.empty() : tensor<64x64xf32>
+  %e2 = tensor.empty() : tensor<1x64xf32>
+  %f0 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<1x64xf32>) -> tensor<1x64xf32>
+  %0 = linalg.generic {indexing_maps = [#v, #scale, #v], iterator_types = ["parallel", "parallel", "parallel"]} ins(%v, %s : tensor<64x2x32xi8>, tensor<64x2xf16>) outs(%e : tensor<64x2x32xf32>) {
+  ^bb0(%b: i8, %h: f16, %o: f32):
+    %n = arith.sitofp %b : i8 to f32
+    %f = arith.extf %h : f16 to f32
+    %p = arith.mulf %n, %f : f32
+    linalg.yield %p : f32
+  } -> tensor<64x2x32xf32>
+  %1 = tensor.collapse_shape %0 [[0], [1, 2]] : tensor<64x2x32xf32> into tensor<64x64xf32>
+  %2 = linalg.transpose ins(%1 : tensor<64x64xf32>) outs(%e1 : tensor<64x64xf32>) permutation = [1, 0]
+  %3 = linalg.matmul ins(%x, %2 : tensor<1x64xf32>, tensor<64x64xf32>) outs(%f0 : tensor<1x64xf32>) -> tensor<1x64xf32>
+  %4 = linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (r, c)>], iterator_types = ["parallel", "parallel"]} ins(%3 : tensor<1x64xf32>) outs(%e2 : tensor<1x64xf32>) {
+  ^bb0(%b: f32, %o: f32):
+    %p = math.exp %b : f32
+    linalg.yield %p : f32
+  } -> tensor<1x64xf32>
+  %w = arith.constant dense<3> : tensor<64x2x32xi8>
+  %5 = linalg.generic {indexing_maps = [#v, #scale, #v], iterator_types = ["parallel", "parallel", "parallel"]} ins(%w, %s : tensor<64x2x32xi8>, tensor<64x2xf16>) outs(%e : tensor<64x2x32xf32>) {
+  ^bb0(%b: i8, %h: f16, %o: f32):
+    %n = arith.sitofp %b : i8 to f32
+    %f = arith.extf %h : f16 to f32
+    %p = arith.mulf %n, %f : f32
+    linalg.yield %p : f32
+  } -> tensor<64x2x32xf32>
+  %6 = tensor.collapse_shape %5 [[0], [1, 2]] : tensor<64x2x32xf32> into tensor<64x64xf32>
+  %7 = linalg.transpose ins(%6 : tensor<64x64xf32>) outs(%e1 : tensor<64x64xf32>) permutation = [1, 0]
+  %8 = linalg.matmul ins(%x, %7 : tensor<1x64xf32>, tensor<64x64xf32>) outs(%f0 : tensor<1x64xf32>) -> tensor<1x64xf32>
+  %9 = linalg.generic {indexing_maps = [#v, #scale, #v], iterator_types = ["parallel", "parallel", "parallel"]} ins(%u, %t : tensor<64x2x32xi8>, tensor<64x2xf32>) outs(%e : tensor<64x2x32xf32>) {
+  ^bb0(%b: i8, %h: f32, %o: f32):
+    %n = arith.sitofp %b : i8 to f32
+    %p = arith.mulf %n, %h : f32
+    linalg.yield %p : f32
+  } -> tensor<64x2x32xf32>
+  %10 = tensor.collapse_shape %9 [[0], [1, 2]] : tensor<64x2x32xf32> into tensor<64x64xf32>
+  %11 = linalg.transpose ins(%10 : tensor<64x64xf32>) outs(%e1 : tensor<64x64xf32>) permutation = [1, 0]
+  %12 = linalg.matmul ins(%x, %11 : tensor<1x64xf32>, tensor<64x64xf32>) outs(%f0 : tensor<1x64xf32>) -> tensor<1x64xf32>
+  return %4, %8, %12 : tensor<1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>
+}
