@@ -41,9 +41,7 @@ def shared(arguments: Sequence[tuple[str, Any]], results: Sequence[tuple[str, An
     return late
 
 
-def _are_disjoint(
-    arguments: Sequence[tuple[str, Any]], results: Sequence[tuple[str, Any]]
-) -> bool:
+def _are_disjoint(arguments: Sequence[tuple[str, Any]], results: Sequence[tuple[str, Any]]) -> bool:
     """Returns whether no values share memory, except state that stays in its memory.
 
     This is the usual case, and takes a third of the time that a `_Memory` takes.

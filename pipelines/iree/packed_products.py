@@ -59,7 +59,8 @@ def _groups(products: Sequence[ir.Operation]) -> Iterator[list[ir.Operation]]:
         left, matrix, init = product.operands
         leaves = _leaves(_computed(matrix))
         form = tuple((str(leaf.kind), leaf.loops) for leaf in leaves)
-        is_one_row = ir.RankedTensorType(left.type).shape[0] == 1 and producer_named(init, "linalg.fill") is not None
+        is_zeros = producer_named(init, "linalg.fill") is not None
+        is_one_row = is_zeros and ir.RankedTensorType(left.type).shape[0] == 1
         kind = str(_computed(matrix).type)
         key = (product.block, left, kind, form) if is_one_row else product
         groups.setdefault(key, []).append(product)
