@@ -4,15 +4,17 @@ The cache is a plain dict of tensors that is both an argument and a result:
 
 - `length`, int64 scalar: the number of filled positions;
 - `padding`, int64 of (batch): the number of padding positions at the start of each row;
-- `keys`, `values`: for each layer a tensor of (batch, heads, max_length, head size);
+- `keys`, `values`: for each layer a tensor of (batch, heads, positions, head size); there are
+  `max_length` positions, or `window - 1` in a layer with a sliding window;
 - `conv`, `recurrent`: the states of state-space layers, in a model that has them;
 - `indexer_keys`: for each layer with an indexer, (batch, max_length, size).
 
 Its size is fixed, like that of transformers' `StaticCache`. A step writes one position, while a
 growing cache (`DynamicCache`) creates a longer tensor at every step. `decode` has no dynamic size,
-and `prefill` has one, the number of tokens. Layers with a sliding window keep all positions too:
-the mask implements the window. Where all layers have the same window, the program hides older
-positions itself: Moshi's mask, for example, does not, and relies on a cache that forgets them.
+and `prefill` has one, the number of tokens. A layer with a sliding window stores the last positions
+that the next token sees. The model's mask implements the window. Where all layers have the same
+window, the program hides older positions itself: Moshi's mask, for example, does not, and relies on
+a cache that forgets them.
 
 A model with state-space layers has only `decode`: a state has no positions, so a prompt is read
 token by token. It has `padding` if it also has keys: the caller sets the states of a row to zero
@@ -33,6 +35,7 @@ from importers.cache_length import FEWEST, PROMPT
 from importers.sources.huggingface.cache_check import (
     check_no_own_state,
     check_steps,
+    is_close,
     running,
     tensor_versions,
 )
@@ -40,8 +43,10 @@ from importers.sources.huggingface.layer_forms import (
     LayerForm,
     is_supported,
     layers_of,
+    stored_positions,
     tensors_of,
     window_of,
+    window_of_some,
 )
 from importers.sources.huggingface.recomputed_text import RECOMPUTED, recompute, text_cache
 from importers.sources.huggingface.static_cache import (
@@ -121,7 +126,7 @@ def _step(
     """
     try:
         layers = _own_layers(model)
-        forward = _forward_with(tuple(map(LayerForm.of, layers)), window_of(layers))
+        forward = _forward_with(layers, max_length)
         empty = empty_cache(layers, batch, max_length)
         _check(model, forward, empty, batch, CACHE, window_of(layers))
     except Error as problem:
@@ -131,7 +136,42 @@ def _step(
         except Error:
             raise problem from problem.__cause__
         return recompute, empty, (f"{problem.cause}: {RECOMPUTED}",)
-    return forward, empty, ()
+    window = window_of_some(layers)
+    if window is None or window >= max_length:
+        return forward, empty, ()
+    try:
+        _check_window(model, layers, batch, window)
+    except Error as problem:
+        note = f"layers with a sliding window store all positions: {problem.cause}"
+        return forward, empty, (note,)
+    return forward, empty_cache(layers, batch, max_length, window), ()
+
+
+def _check_window(model: PreTrainedModel, layers: list[Any], batch: int, window: int) -> None:
+    """Raises an Error (`source`) if steps differ between layers that store a window and all.
+
+    The steps begin before the layers are full, and random keys and values stand for a text.
+    """
+    positions = window + 1
+    forward = _forward_with(layers, positions)
+    whole = empty_cache(layers, batch, positions)
+    last = empty_cache(layers, batch, positions, window)
+    filled = max(0, window - 2)
+    with seeded():
+        for name in ("keys", "values"):
+            for own, other in zip(whole[name], last[name], strict=True):
+                own[:, :, :filled] = torch.randn_like(own[:, :, :filled])
+                other[:, :, :filled] = own[:, :, :filled]
+    whole["length"], last["length"] = torch.tensor(filled), torch.tensor(filled)
+    ids = token_ids(vocabulary_of(model), batch, 3)
+    kind = "a cache of a window"
+    with running(model, kind):
+        for piece in ids.split([1, 1, 1] if is_recurrent(whole) else [2, 1], dim=1):
+            expected, whole = forward(model, piece, whole)
+            logits, last = forward(model, piece, last)
+            if not is_close(logits, expected):
+                cause = f"computes other logits with {kind} than with all positions"
+                raise Error("source", f"{type(model).__name__} {cause}")
 
 
 def _check(
@@ -165,11 +205,14 @@ def _check(
     check_steps(model, steps[-2:], inputs, kind)
 
 
-def empty_cache(layers: list[Any], batch: int, max_length: int) -> Tensors:
+def empty_cache(
+    layers: list[Any], batch: int, max_length: int, window: int | None = None
+) -> Tensors:
     """Returns a cache without tokens: zeros in the dtypes of the model's own cache.
 
     Args:
         layers: those of the model's own cache after a call.
+        window: the size of the sliding windows; None to store all positions in every layer.
     """
     attentions = [layer for layer in layers if LayerForm.of(layer).has_keys]
     cache: Tensors = {"length": torch.zeros((), dtype=torch.int64)}
@@ -182,9 +225,13 @@ def empty_cache(layers: list[Any], batch: int, max_length: int) -> Tensors:
     if attentions or not any(states.values()):
         cache["padding"] = torch.zeros(batch, dtype=torch.int64)
     for name in ("keys", "values"):
-        own = [getattr(layer, name) for layer in attentions]
+        own = [
+            (getattr(layer, name), stored_positions(layer, window, max_length))
+            for layer in attentions
+        ]
         cache[name] = [
-            tensor.new_zeros(batch, tensor.shape[1], max_length, tensor.shape[3]) for tensor in own
+            tensor.new_zeros(batch, tensor.shape[1], stored, tensor.shape[3])
+            for tensor, stored in own
         ]
     cache |= {
         name: [tensor.new_zeros(batch, *tensor.shape[1:]) for tensor in tensors]
@@ -257,29 +304,32 @@ def _with_cache_inside(
     return with_forward(with_buffers(model, empty), forward_in_place)
 
 
-def _forward_with(forms: tuple[LayerForm, ...], window: int | None) -> Step:
+def _forward_with(own: list[Any], max_length: int) -> Step:
     """Returns the function of both entry points.
 
     Args:
-        forms: those of the cache's layers.
-        window: a call sees its new positions and the last `window - 1` older ones; None for all.
-            transformers also drops older keys only between calls.
+        own: the layers of the model's own cache. If all have the same window, a call sees its new
+            positions and the last `window - 1` older ones. transformers also drops older keys only
+            between calls.
     """
+    forms, window = tuple(map(LayerForm.of, own)), window_of(own)
 
     def forward(
         self: PreTrainedModel, input_ids: torch.Tensor, cache: Tensors
     ) -> tuple[torch.Tensor, Tensors]:
         count = input_ids.shape[1]
-        layers = layers_of(cache, forms, count)
+        layers = layers_of(cache, forms, count, max_length)
         accepted = inspect.signature(type(self).forward).parameters
         options: dict[str, Any] = {}
         padding = cache["padding"][:, None] if "padding" in cache else 0
         if cache["keys"]:
-            max_length = cache["keys"][0].shape[2]
             first = padding
             if window is not None and window < max_length:
                 first = torch.maximum(padding, cache["length"] - window + 1)
-            positions = torch.arange(max_length)[None]
+            # A layer that is not full is read behind the last position.
+            stored = {keys.shape[2] for keys in cache["keys"]}
+            behind = 0 if stored == {max_length} else min(stored)
+            positions = torch.arange(max_length + behind)[None]
             options["attention_mask"] = (positions >= first).expand(input_ids.shape[0], -1)
         if "position_ids" in accepted:
             positions = torch.arange(count)[None] + cache["length"] - padding

@@ -20,7 +20,13 @@ from transformers.cache_utils import (
     LinearAttentionLayer,
 )
 
-from importers.sources.huggingface.static_cache import FunctionalLayer, Tensors, first_position
+from importers.sources.huggingface.static_cache import (
+    FunctionalLayer,
+    Place,
+    Tensors,
+    first_position,
+    place_in_window,
+)
 
 _WITH_KEYS = (
     DynamicLayer,
@@ -67,9 +73,9 @@ class _IndexedLayer(FunctionalLayer):
 
     def update_indexer(self, indexer_key_states: torch.Tensor) -> torch.Tensor:
         """Inserts the new keys after the first positions, and returns the whole tensor."""
-        end = self._first + indexer_key_states.shape[1]
+        first = self._place.first
         self.indexer_keys = self.indexer_keys.slice_scatter(
-            indexer_key_states, dim=1, start=self._first, end=end
+            indexer_key_states, dim=1, start=first, end=first + indexer_key_states.shape[1]
         )
         return self.indexer_keys
 
@@ -111,14 +117,22 @@ class LayerForm:
 
 
 def window_of(layers: Collection[Any]) -> int | None:
-    """Returns the number of positions that every layer with keys keeps in the model's own cache.
-
-    None if a layer keeps all positions, or two layers keep different numbers.
-    """
-    windows = {
-        getattr(layer, "sliding_window", None) for layer in layers if type(layer) in _WITH_KEYS
-    }
+    """Returns the size of the sliding window if every layer with keys has the same, or None."""
+    windows = _windows(layers)
     return windows.pop() if len(windows) == 1 else None
+
+
+def window_of_some(layers: Collection[Any]) -> int | None:
+    """Returns the size of the sliding windows if all layers that have one have the same, or None.
+
+    transformers creates one mask for all of them.
+    """
+    windows = _windows(layers) - {None}
+    return windows.pop() if len(windows) == 1 else None
+
+
+def _windows(layers: Collection[Any]) -> set[int | None]:
+    return {getattr(layer, "sliding_window", None) for layer in layers if type(layer) in _WITH_KEYS}
 
 
 def is_supported(layer: Any) -> bool:
@@ -130,17 +144,43 @@ def is_supported(layer: Any) -> bool:
     return type(layer) not in _WITH_KEYS or (layer.is_initialized and layer.keys.dim() == 4)
 
 
-def layers_of(cache: Tensors, forms: tuple[LayerForm, ...], count: int) -> list[Any]:
-    """Returns the layers of a cache for a call with `count` new positions."""
+def stored_positions(layer: Any, window: int | None, max_length: int) -> int:
+    """Returns how many positions a layer with keys stores between calls.
+
+    Args:
+        layer: of transformers' cache.
+        window: the size of the sliding windows that limit this number; None for no limit.
+    """
+    if window is None or getattr(layer, "sliding_window", None) != window:
+        return max_length
+    # The first new position sees itself and `window - 1` older ones. No tensor is empty.
+    return min(max_length, max(1, window - 1))
+
+
+def layers_of(
+    cache: Tensors, forms: tuple[LayerForm, ...], count: int, max_length: int
+) -> list[Any]:
+    """Returns the layers of a cache for a call with `count` new positions.
+
+    Layers with fewer than `max_length` positions store the last positions; all store as many.
+    """
     length = cache["length"]
-    first = first_position(cache, count, cache["keys"][0].shape[2]) if cache["keys"] else 0
+    first = first_position(cache, count, max_length) if cache["keys"] else 0
+    places = {max_length: Place(first)}
+    for tensor in cache["keys"]:
+        stored = tensor.shape[2]
+        if stored not in places:
+            places[stored] = place_in_window(length, first, count, stored)
     keys, values, conv, recurrent, indexer_keys = (
         iter(cache.get(name, ()))
         for name in ("keys", "values", "conv", "recurrent", "indexer_keys")
     )
     layers: list[Any] = []
     for form in forms:
-        attention = (next(keys), next(values), length, first) if form.has_keys else ()
+        attention = ()
+        if form.has_keys:
+            own = next(keys)
+            attention = own, next(values), length, places[own.shape[2]]
         if form.states and attention:
             layers.append(_RecurrentAttentionLayer(form, conv, recurrent, *attention))
         elif form.states:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import types
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,28 +19,67 @@ from unmess.core.errors.error import Error
 Tensors = dict[str, Any]
 
 
-class FunctionalLayer(StaticLayer):
-    """A static cache layer that creates new tensors; that of transformers is written in place."""
+@dataclass(frozen=True)
+class Place:
+    """Where a call inserts new positions into a layer.
 
-    def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: torch.Tensor, first: int):
+    Attributes:
+        first: the index of the first new position.
+        start: the position of the text that is stored at index 0.
+        dropped: the number of positions that the layer drops at its start after the call; None if
+            it stores all positions.
+    """
+
+    first: int
+    start: int = 0
+    dropped: int | None = None
+
+
+class FunctionalLayer(StaticLayer):
+    """A static cache layer that creates new tensors; that of transformers is written in place.
+
+    A layer with a sliding window stores the last positions in order, from index 0. The attention of
+    a call reads them and all new positions, of which the layer then stores the last ones.
+    """
+
+    def __init__(
+        self, keys: torch.Tensor, values: torch.Tensor, length: torch.Tensor, place: Place
+    ):
         super().__init__(max_cache_len=keys.shape[2])
         self.keys, self.values = keys, values
         self.cumulative_length = length
-        self._first = first
+        self._place = place
+        self.is_sliding = place.dropped is not None
         self.is_initialized = True
 
     def update(self, key_states, value_states, *args, **kwargs):
-        """Inserts the new states after the `first` positions, and returns the whole tensors."""
-        count = key_states.shape[2]
-        place = {"dim": 2, "start": self._first, "end": self._first + count}
-        self.keys = self.keys.slice_scatter(key_states, **place)
-        self.values = self.values.slice_scatter(value_states, **place)
-        self.cumulative_length = self.cumulative_length + count
-        return self.keys, self.values
+        """Inserts the new states at their place, and returns the tensors that are read."""
+        keys, self.keys = self._inserted(self.keys, key_states)
+        values, self.values = self._inserted(self.values, value_states)
+        self.cumulative_length = self.cumulative_length + key_states.shape[2]
+        return keys, values
+
+    def _inserted(
+        self, stored: torch.Tensor, new: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Returns the states that are read in this call, and those to store."""
+        first, dropped = self._place.first, self._place.dropped
+        if dropped is None:
+            whole = stored.slice_scatter(new, 2, first, first + new.shape[2])
+            return whole, whole
+        # If the layer is not full, states follow that have no position yet. The mask hides them.
+        whole = torch.cat([stored, new], 2).slice_scatter(new, 2, first, first + new.shape[2])
+        return whole, whole.narrow(2, dropped, stored.shape[2])
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        """Returns the number of states that a call with new positions reads, and the first one."""
+        if not self.is_sliding:
+            return self.max_cache_len, 0
+        return self.max_cache_len + query_length, self._place.start
 
 
 def first_position(cache: Tensors, count: int, positions: int) -> int:
-    """Returns the first of `count` new positions in a cache with `positions` positions.
+    """Returns the first of `count` new positions in a cache for `positions` positions.
 
     The bounds of the cache become checks in the program, so that it never writes outside.
     """
@@ -49,11 +89,30 @@ def first_position(cache: Tensors, count: int, positions: int) -> int:
     return first
 
 
+def place_in_window(length: torch.Tensor, first: int, count: int, stored: int) -> Place:
+    """Returns where a call inserts `count` positions into layers that store the last positions.
+
+    Args:
+        length: int64 scalar, the number of positions of the text so far.
+        first: the same as a number.
+        stored: the number of positions that each layer stores.
+    """
+    start = (length - stored).clamp(min=0).item()
+    dropped = (length + count - stored).clamp(min=0).item() - start
+    # These always hold. They tell torch.export that the slices are inside the tensors.
+    torch._check(start >= 0)
+    torch._check(start <= first)
+    torch._check(first - start <= stored)
+    torch._check(dropped >= 0)
+    torch._check(dropped <= count)
+    return Place(first - start, start, dropped)
+
+
 def functional_layers(cache: Tensors, count: int) -> list[FunctionalLayer]:
-    """Returns the layers for a call with `count` new positions, one for each pair of tensors."""
-    first = first_position(cache, count, cache["keys"][0].shape[2])
+    """Returns layers that store all positions, for a call with `count` new ones."""
+    place = Place(first_position(cache, count, cache["keys"][0].shape[2]))
     return [
-        FunctionalLayer(keys, values, cache["length"], first)
+        FunctionalLayer(keys, values, cache["length"], place)
         for keys, values in zip(cache["keys"], cache["values"], strict=True)
     ]
 

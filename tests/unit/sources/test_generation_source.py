@@ -6,6 +6,7 @@ import transformers
 
 import unmess
 from importers.sources.huggingface.generation import generation_entries, with_cache
+from importers.sources.huggingface.static_cache import FunctionalLayer
 from importers.sources.huggingface.tiny import find_tiny
 from importers.sources.source import Source
 from tests.shared.varied_weights import varied
@@ -86,20 +87,57 @@ def test_steps_of_other_caches_match_a_call_without_cache(name, lists):
     torch.testing.assert_close(logits, expected, atol=1e-3, rtol=1e-3)
 
 
-# Moshi's mask has no window. Its own cache forgets old keys.
-@pytest.mark.parametrize("name", ["mistral", "moshi"])
-def test_steps_after_the_window_match_the_models_own_cache(name):
+# Moshi's mask has no window. Its own cache forgets old keys. In GPT-OSS, only some layers have one.
+@pytest.mark.parametrize(
+    "name, positions", [("mistral", {7}), ("moshi", {7}), ("gpt_oss", {7, 24})]
+)
+def test_steps_after_the_window_match_the_models_own_cache(name, positions):
     model = varied(find_tiny(name).model)
     entries = generation_entries(model, max_length=24)
     step, cache = entries["prefill"].model, entries["prefill"].args[1]
     own = transformers.DynamicCache(config=model.config)
-    assert {layer.sliding_window for layer in own.layers} == {8}
+    assert {getattr(layer, "sliding_window", None) for layer in own.layers} - {None} == {8}
+    assert {keys.shape[2] for keys in cache["keys"] + cache["values"]} == positions
     ids = torch.randint(64, 400, (1, 24))
     with torch.no_grad():
         for piece in ids.split((6, 1, 1, 1, 1, 5, 1, 8), dim=1):
             logits, cache = step(piece, cache)
             expected = model(input_ids=piece, past_key_values=own).logits[:, -1]
             torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
+
+
+def test_padding_in_the_window():
+    """Rows with padding at the start compute the same as each text by itself."""
+    model = varied(find_tiny("gpt_oss").model)
+    ids = torch.randint(64, 400, (2, 14))
+    counts = (14, 9)
+    entries = generation_entries(model, batch=2, max_length=24)
+    step, cache = entries["prefill"].model, entries["prefill"].args[1]
+    cache["padding"] = torch.tensor([ids.shape[1] - count for count in counts])
+    with torch.no_grad():
+        for end in range(6, ids.shape[1] + 1):
+            piece = ids[:, :6] if end == 6 else ids[:, end - 1 : end]
+            logits, cache = step(piece, cache)
+        for row, count in enumerate(counts):
+            expected = model(ids[row : row + 1, -count:], use_cache=False).logits[:, -1]
+            torch.testing.assert_close(logits[row : row + 1], expected, atol=1e-4, rtol=1e-4)
+
+
+def test_model_whose_mask_does_not_fit_a_window_stores_all_positions(monkeypatch):
+    """A mask that takes the states of a window for those of the first positions."""
+    model = varied(find_tiny("mistral").model)
+    monkeypatch.setattr(
+        FunctionalLayer,
+        "get_mask_sizes",
+        lambda layer, count: (layer.max_cache_len + count * layer.is_sliding, 0),
+    )
+    entries = generation_entries(model, max_length=24)
+    assert {keys.shape[2] for keys in entries["prefill"].args[1]["keys"]} == {24}
+    (note,) = entries["decode"].notes
+    assert note == (
+        "layers with a sliding window store all positions: MistralForCausalLM computes other "
+        "logits with a cache of a window than with all positions"
+    )
 
 
 @pytest.mark.parametrize("name", ["switch_transformers", "moonshine", "fsmt"])
