@@ -51,6 +51,7 @@ from importers.sources.huggingface.layer_forms import (
 from importers.sources.huggingface.recomputed_text import RECOMPUTED, recompute, text_cache
 from importers.sources.huggingface.static_cache import (
     Tensors,
+    masked_positions,
     read_buffers,
     static_shapes,
     with_buffers,
@@ -326,10 +327,9 @@ def _forward_with(own: list[Any], max_length: int) -> Step:
             first = padding
             if window is not None and window < max_length:
                 first = torch.maximum(padding, cache["length"] - window + 1)
-            # A layer that is not full is read behind the last position.
-            stored = {keys.shape[2] for keys in cache["keys"]}
-            behind = 0 if stored == {max_length} else min(stored)
-            positions = torch.arange(max_length + behind)[None]
+            has_window = any(keys.shape[2] < max_length for keys in cache["keys"])
+            masked = masked_positions(max_length) if has_window else max_length
+            positions = torch.arange(masked)[None]
             options["attention_mask"] = (positions >= first).expand(input_ids.shape[0], -1)
         if "position_ids" in accepted:
             positions = torch.arange(count)[None] + cache["length"] - padding

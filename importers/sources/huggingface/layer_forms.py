@@ -170,7 +170,7 @@ def layers_of(
     for tensor in cache["keys"]:
         stored = tensor.shape[2]
         if stored not in places:
-            places[stored] = place_in_window(length, first, count, stored)
+            places[stored] = place_in_window(length, first, count, stored, max_length)
     keys, values, conv, recurrent, indexer_keys = (
         iter(cache.get(name, ()))
         for name in ("keys", "values", "conv", "recurrent", "indexer_keys")

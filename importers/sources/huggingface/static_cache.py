@@ -20,19 +20,31 @@ Tensors = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class Window:
+    """The positions of a layer with a sliding window in one call.
+
+    Attributes:
+        start: the position of the text that is stored at index 0.
+        read: the number of positions that the attention reads.
+        dropped: the number of positions at the start that are not stored for the next call.
+    """
+
+    start: int
+    read: int
+    dropped: int
+
+
+@dataclass(frozen=True)
 class Place:
     """Where a call inserts new positions into a layer.
 
     Attributes:
         first: the index of the first new position.
-        start: the position of the text that is stored at index 0.
-        dropped: the number of positions that the layer drops at its start after the call; None if
-            it stores all positions.
+        window: None for a layer that stores all positions.
     """
 
     first: int
-    start: int = 0
-    dropped: int | None = None
+    window: Window | None = None
 
 
 class FunctionalLayer(StaticLayer):
@@ -49,7 +61,7 @@ class FunctionalLayer(StaticLayer):
         self.keys, self.values = keys, values
         self.cumulative_length = length
         self._place = place
-        self.is_sliding = place.dropped is not None
+        self.is_sliding = place.window is not None
         self.is_initialized = True
 
     def update(self, key_states, value_states, *args, **kwargs):
@@ -63,19 +75,20 @@ class FunctionalLayer(StaticLayer):
         self, stored: torch.Tensor, new: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns the states that are read in this call, and those to store."""
-        first, dropped = self._place.first, self._place.dropped
-        if dropped is None:
-            whole = stored.slice_scatter(new, 2, first, first + new.shape[2])
+        place, end = self._place, self._place.first + new.shape[2]
+        if place.window is None:
+            whole = stored.slice_scatter(new, 2, place.first, end)
             return whole, whole
-        # If the layer is not full, states follow that have no position yet. The mask hides them.
-        whole = torch.cat([stored, new], 2).slice_scatter(new, 2, first, first + new.shape[2])
-        return whole, whole.narrow(2, dropped, stored.shape[2])
+        # Positions behind the last one are read, too. The mask hides them.
+        behind = place.window.read - stored.shape[2]
+        whole = torch.nn.functional.pad(stored, (0, 0, 0, behind))
+        whole = whole.slice_scatter(new, 2, place.first, end)
+        return whole, whole.narrow(2, place.window.dropped, stored.shape[2])
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
         """Returns the number of states that a call with new positions reads, and the first one."""
-        if not self.is_sliding:
-            return self.max_cache_len, 0
-        return self.max_cache_len + query_length, self._place.start
+        window = self._place.window
+        return (self.max_cache_len, 0) if window is None else (window.read, window.start)
 
 
 def first_position(cache: Tensors, count: int, positions: int) -> int:
@@ -89,23 +102,36 @@ def first_position(cache: Tensors, count: int, positions: int) -> int:
     return first
 
 
-def place_in_window(length: torch.Tensor, first: int, count: int, stored: int) -> Place:
+def masked_positions(max_length: int) -> int:
+    """Returns the length of a mask that covers what a layer with a window reads, see `Window`."""
+    return 2 * max_length
+
+
+def place_in_window(
+    length: torch.Tensor, first: int, count: int, stored: int, max_length: int
+) -> Place:
     """Returns where a call inserts `count` positions into layers that store the last positions.
 
     Args:
         length: int64 scalar, the number of positions of the text so far.
         first: the same as a number.
         stored: the number of positions that each layer stores.
+        max_length: the largest number of positions of a text.
     """
     start = (length - stored).clamp(min=0).item()
     dropped = (length + count - stored).clamp(min=0).item() - start
-    # These always hold. They tell torch.export that the slices are inside the tensors.
+    # torch.export does not support heads that share keys of a dynamic length.
+    read = stored + count if isinstance(count, int) else max_length
+    # These always hold. They tell torch.export that slices are inside their tensors, and that the
+    # mask is long enough.
     torch._check(start >= 0)
+    torch._check(start + read <= masked_positions(max_length))
     torch._check(start <= first)
     torch._check(first - start <= stored)
+    torch._check(first - start + count <= read)
     torch._check(dropped >= 0)
-    torch._check(dropped <= count)
-    return Place(first - start, start, dropped)
+    torch._check(dropped <= read - stored)
+    return Place(first - start, Window(start, read, dropped))
 
 
 def functional_layers(cache: Tensors, count: int) -> list[FunctionalLayer]:
