@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pipelines.ir.values import producer_named
+from pipelines.ir.values import constant_integer, producer_named
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,58 @@ def find_contraction(generic: ir.Operation) -> Contraction | None:
     maps = indexing_maps(generic)
     if len(maps) != 3 or not _multiplies_and_adds(generic):
         return None
+    return _classified(maps, loop_sizes(generic))
+
+
+def find_byte_contraction(generic: ir.Operation) -> tuple[Contraction, tuple[int, int]] | None:
+    """Returns the contraction of signed bytes that a `linalg.generic` computes, or None.
+
+    It accumulates `(lhs - zero point) * (rhs - zero point)` in i32, like `linalg.quantized_matmul`,
+    with constant zero points.
+
+    Returns:
+        The contraction, and the zero points of `lhs` and `rhs`.
+    """
+    *inputs, out = indexing_maps(generic)
+    zeros = None if len(inputs) < 2 else _zero_points(generic)
+    if zeros is None or any(each.results for each in inputs[2:]):
+        return None
+    found = _classified([*inputs[:2], out], loop_sizes(generic))
+    return None if found is None else (found, (zeros[found.lhs], zeros[found.rhs]))
+
+
+def _zero_points(generic: ir.Operation) -> tuple[int, int] | None:
+    """Returns the zero points of the first two operands, or None for another operation."""
+    block = generic.regions[0].blocks[0]
+    arguments, total = list(block.arguments), block.arguments[-1]
+    names = {"arith.extsi", "arith.subi", "arith.muli", "arith.addi", "linalg.yield"}
+    if not names.issuperset(each.operation.name for each in block.operations):
+        return None
+    added = producer_named(block.operations[-1].operands[0], "arith.addi")
+    if added is None or total not in list(added.operands):
+        return None
+    products = [producer_named(each, "arith.muli") for each in added.operands if each != total]
+    if len(products) != 1 or products[0] is None:
+        return None
+    found: dict[int, int] = {}
+    for factor in products[0].operands:
+        zero: int | None = 0
+        if (difference := producer_named(factor, "arith.subi")) is not None:
+            factor, point = difference.operands
+            if point in arguments:
+                point = generic.operands[arguments.index(point)]
+            zero = constant_integer(point)
+        widened = producer_named(factor, "arith.extsi")
+        if widened is None or zero is None or widened.operands[0] not in arguments[:2]:
+            return None
+        if [str(value.type) for value in (widened.operands[0], factor)] != ["i8", "i32"]:
+            return None
+        found[arguments.index(widened.operands[0])] = zero
+    return (found[0], found[1]) if len(found) == 2 else None
+
+
+def _classified(maps: list[ir.AffineMap], sizes: tuple[int | None, ...]) -> Contraction | None:
+    """Returns the contraction of two operands; the last map is that of the result."""
     used = [_dimensions(indexing) for indexing in maps]
     lhs, rhs, out = used
     if any(dimensions is None for dimensions in used) or not maps[2].results:
@@ -72,7 +124,7 @@ def find_contraction(generic: ir.Operation) -> Contraction | None:
     if any(dimension not in lhs | rhs for dimension in everything):
         return None
     return Contraction(
-        sizes=loop_sizes(generic),
+        sizes=sizes,
         batch=tuple(d for d in everything if d in lhs and d in rhs and d in out),
         rows=tuple(d for d in everything if d in lhs and d not in rhs and d in out),
         columns=tuple(d for d in everything if d not in lhs and d in rhs and d in out),

@@ -18,17 +18,29 @@ HERE = [
     for name, machine in MACHINES.items()
     if machine.vector_bytes <= host_machine().vector_bytes
     and (host_machine().fuses or not machine.fuses)
+    and (host_machine().dots or not machine.dots)
 ]
+DOTS = [name for name in HERE if MACHINES[name].dots]
 
 
-@pytest.fixture(params=HERE)
+@pytest.fixture(params=[name for name in HERE if name not in DOTS])
 def always_vectors(request, monkeypatch):
     """Compiles all programs with schedules; otherwise small programs and operations have none."""
+    _always(request.param, monkeypatch)
+
+
+@pytest.fixture(params=DOTS or ["none"])
+def always_dots(request, monkeypatch):
+    """The same, for processors that multiply bytes four at a time. Others run plain loops."""
+    _always(request.param if DOTS else HERE[0], monkeypatch)
+
+
+def _always(machine, monkeypatch):
     # Disable the cache: its key does not cover these patches.
     monkeypatch.setenv("UNMESS_CACHE_MB", "0")
     monkeypatch.setattr(pipeline, "deserves_schedule", lambda operation, calls: True)
     monkeypatch.setattr(pipeline, "optimization_level", lambda module: 2)
-    monkeypatch.setattr(pipeline, "host_machine", lambda: MACHINES[request.param])
+    monkeypatch.setattr(pipeline, "host_machine", lambda: MACHINES[machine])
 
 
 @pytest.fixture

@@ -57,21 +57,21 @@ def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str
     rows = found.extent(found.rows)
     if rows < 2 and (found.windows or not contiguous):
         return None
-    if not all(_is_plain(operand.type) for operand in generic.operands):
+    if not all(is_plain(operand.type) for operand in generic.operands):
         return None
-    kernel = _Contraction(function, generic, found, machine)
+    kernel = ContractionKernel(function, generic, found, machine)
     # In place, a register holds the whole sum.
     is_long = found.windows and found.extent(found.depth) > CHAIN
     return kernel.text(copied=not contiguous or rows > _FEW_ROWS or is_long)
 
 
-def _is_plain(memref: ir.Type) -> bool:
+def is_plain(memref: ir.Type) -> bool:
     """Returns whether the innermost dimension is contiguous."""
     shape = ir.MemRefType(memref)
     return shape.rank > 0 and shape.get_strides_and_offset()[0][-1] == 1
 
 
-class _Contraction(Kernel):
+class ContractionKernel(Kernel):
     """Builds the function of a contraction."""
 
     def __init__(
@@ -79,7 +79,7 @@ class _Contraction(Kernel):
     ):
         super().__init__(function, generic, machine)
         self.found = found
-        self.lhs, self.out = self.buffers[found.lhs], self.buffers[2]
+        self.lhs, self.out = self.buffers[found.lhs], self.buffers[-1]
         self.source = Source(
             self.code, found, self.buffers[found.rhs], self.sizes, self.element, machine
         )
@@ -90,7 +90,7 @@ class _Contraction(Kernel):
         shared, group = self._shared_columns() if copied else ([], 1)
         outer = [*found.batch, *(d for d in found.columns if d not in shared)]
         outer = [d for d in outer if d != found.column]
-        rows = [d for d in found.rows if d != self._main_row()]
+        rows = [d for d in found.rows if d != self.main_row()]
         with Nest(code, outer, self.sizes) as place:
             if not copied:
                 with Nest(code, rows, self.sizes, place) as inner:
@@ -102,7 +102,8 @@ class _Contraction(Kernel):
                 self._with_panels(place, rows)
         return self.end()
 
-    def _main_row(self) -> int | None:
+    def main_row(self) -> int | None:
+        """Returns the longest dimension of the rows, whose steps are the rows of a tile."""
         return max(self.found.rows, key=lambda d: self.found.sizes[d] or 1 << 40, default=None)
 
     def _shared_columns(self) -> tuple[list[int], int]:
@@ -135,6 +136,10 @@ class _Contraction(Kernel):
         group = min(groups, key=lambda count: -(-count * width // self.lanes) / count)
         return (shared[-2:], group) if group > 1 else ([], 1)
 
+    def panel(self, width: int) -> Panel:
+        """Returns a panel of `width` columns."""
+        return Panel(self.source, width)
+
     # Panels -------------------------------------------------------------------------------------
 
     def _with_panels(self, place: Place, rows: list[int]) -> None:
@@ -144,7 +149,7 @@ class _Contraction(Kernel):
         width, height = self.machine.tile(
             self.source.item, self.found.sizes[column], self._known_rows()
         )
-        panel = Panel(self.source, width)
+        panel = self.panel(width)
         for first, last, step in panel.blocks():
             with code.loop(first, last, step) as block:
                 depths = panel.bounds(block, step)
@@ -171,7 +176,7 @@ class _Contraction(Kernel):
         counts = [group, *(found.sizes[d] for d in shared[1:])]
         count = math.prod(counts)
         width, height = self.machine.tile(self.source.item, count, self._known_rows())
-        panel = Panel(self.source, -(-count // width) * width)
+        panel = self.panel(-(-count // width) * width)
         flat = self._flat_output(len(shared))
         # The first column of the panel in the flat result.
         origin = code.sum([(place[shared[0]], count // group)])
@@ -235,7 +240,7 @@ class _Contraction(Kernel):
                 self._rows(here, height, width, count, InPlace(self.source), full, 0)
 
     def _known_rows(self) -> int | None:
-        row = self._main_row()
+        row = self.main_row()
         return 1 if row is None else self.found.sizes[row]
 
     # Tiles --------------------------------------------------------------------------------------
@@ -256,17 +261,17 @@ class _Contraction(Kernel):
         Args:
             block: where the block of the depth starts. The first block starts at 0.
         """
-        code, row = self.code, self._main_row()
+        code, row = self.code, self.main_row()
         out = out or self.out
         if row is None:
-            self._tile([place], width, valid, reader, depths, block, out)
+            self.tile([place], width, valid, reader, depths, block, out)
             return
         for (first, last), step in self.rows(self.sizes[row], height):
             with code.loop(first, last, step) as start:
                 places = [{**place, row: code.sum([(start, 1)], offset)} for offset in range(step)]
-                self._tile(places, width, valid, reader, depths, block, out)
+                self.tile(places, width, valid, reader, depths, block, out)
 
-    def _tile(
+    def tile(
         self,
         places: list[Place],
         width: int,

@@ -20,7 +20,7 @@ class Kernel:
 
     Attributes:
         code: the emitted code.
-        buffers: the operands, results last.
+        buffers: the operands, results last. A number that is not an argument has no name.
         sizes: the sizes of the loops: numbers, or names of values.
         starts_at_zero: whether to ignore what the result holds before.
     """
@@ -39,7 +39,7 @@ class Kernel:
         self.code.begin()
         self.buffers = [
             Buffer(
-                names[arguments.index(operand)],
+                names[arguments.index(operand)] if operand in arguments else "",
                 operand.type,
                 [sum_of_dimensions(expression) for expression in indexing.results],
             )

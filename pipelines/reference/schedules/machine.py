@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from unmess.core.options.processor import processor_flags
@@ -18,11 +18,14 @@ class Machine:
         registers: the number of registers.
         fuses: whether it multiplies and adds in one instruction. If not, `vector.fma` would call
             the C library for each element.
+        dots: whether one instruction multiplies four unsigned bytes by four signed ones in each
+            lane of 32 bits, and adds the products to the lane (x86's VNNI).
     """
 
     vector_bytes: int
     registers: int
     fuses: bool
+    dots: bool = False
 
     def tile(self, item: int, columns: int | None, rows: int | None) -> tuple[int, int]:
         """Returns the columns and rows of a tile of sums that fits into the registers.
@@ -52,7 +55,16 @@ AVX512 = Machine(vector_bytes=64, registers=32, fuses=True)
 AVX2 = Machine(vector_bytes=32, registers=16, fuses=True)
 SSE = Machine(vector_bytes=16, registers=16, fuses=False)
 NEON = Machine(vector_bytes=16, registers=32, fuses=True)
-MACHINES = {"avx512": AVX512, "avx2": AVX2, "sse": SSE, "neon": NEON}
+AVX512_VNNI = replace(AVX512, dots=True)
+AVX2_VNNI = replace(AVX2, dots=True)
+MACHINES = {
+    "avx512-vnni": AVX512_VNNI,
+    "avx2-vnni": AVX2_VNNI,
+    "avx512": AVX512,
+    "avx2": AVX2,
+    "sse": SSE,
+    "neon": NEON,
+}
 
 
 @cache
@@ -62,5 +74,7 @@ def host_machine() -> Machine:
         return NEON
     flags = processor_flags()
     if "avx512f" in flags and "avx512vl" in flags:
-        return AVX512
-    return AVX2 if "avx2" in flags and "fma" in flags else SSE
+        return AVX512_VNNI if "avx512_vnni" in flags else AVX512
+    if "avx2" in flags and "fma" in flags:
+        return AVX2_VNNI if "avx_vnni" in flags else AVX2
+    return SSE

@@ -201,7 +201,7 @@ class Panel:
                 self._move(spot, code.sum([(lane, 1), (offset, 1)]))
 
     def _move_square(self, spot: Place, inner: int, lane: Index, side: int) -> None:
-        """Copies a square transposed: interleaves the two halves of its rows log2(side) times."""
+        """Copies a square transposed."""
         source, code = self._source, self._source.code
         rhs, column = source.buffer, source.found.column
         vector = f"vector<{side}x{source.element}>"
@@ -209,16 +209,7 @@ class Panel:
         for row in range(side):
             address = rhs.at(code, {**spot, column: code.sum([(spot[column], 1)], row)})
             rows.append(load(code, rhs, address, side, None, source.element))
-        half = side // 2
-        low = [position // 2 + side * (position % 2) for position in range(side)]
-        high = [position + half for position in low]
-        for _ in range(side.bit_length() - 1):
-            rows = [
-                code.value(f"vector.shuffle {left}, {right} {picked} : {vector}, {vector}")
-                for left, right in zip(rows[:half], rows[half:], strict=True)
-                for picked in (low, high)
-            ]
-        for position, row in enumerate(rows):
+        for position, row in enumerate(transposed(code, rows, vector, side)):
             step = code.sum([(spot[inner], 1)], position)
             code.add(
                 f"vector.store {row}, {self.value}[{self._row({**spot, inner: step})}, "
@@ -243,6 +234,26 @@ class Panel:
         return code.value(
             f"vector.load {self.value}[{row}, {code.index(position)}] : {self.type}, {vector}"
         )
+
+
+def transposed(code: Code, rows: list[str], vector: str, side: int) -> list[str]:
+    """Returns the columns of a square: interleaves the two halves of its rows log2(side) times.
+
+    Args:
+        rows: as many vectors as each has elements, which is a power of two.
+        vector: their type.
+        side: their number.
+    """
+    half = side // 2
+    low = [position // 2 + side * (position % 2) for position in range(side)]
+    high = [position + half for position in low]
+    for _ in range(side.bit_length() - 1):
+        rows = [
+            code.value(f"vector.shuffle {left}, {right} {picked} : {vector}, {vector}")
+            for left, right in zip(rows[:half], rows[half:], strict=True)
+            for picked in (low, high)
+        ]
+    return rows
 
 
 @dataclass

@@ -1,0 +1,288 @@
+"""A panel of bytes: the right operand of a contraction with four steps of the sum in each lane.
+
+The processor multiplies signed bytes by unsigned ones. So the panel holds `byte + 128`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from pipelines.reference.schedules.code import Code
+from pipelines.reference.schedules.panel import Source, transposed
+from pipelines.reference.schedules.places import Index, Place, load
+
+# The steps of the sum in a lane.
+GROUP = 4
+# The rows of the panel that are copied without a loop, at most.
+_UNROLLED = 256
+
+
+def fits(source: Source) -> bool:
+    """Returns whether a panel of the right operand can be filled."""
+    found, access = source.found, source.buffer.access
+    outer, *inner = found.depth
+    last = dict(access[-1])
+    if found.column not in last:
+        # The operand is contiguous along the sum.
+        return not inner and access[-1] == [(outer, 1)]
+    steps = math.prod(found.sizes[dimension] for dimension in inner)
+    return last[found.column] in (1, 2) and _period(steps) * steps <= _UNROLLED
+
+
+def _period(steps: int) -> int:
+    """Returns how many steps of the outer dimension fill whole groups."""
+    return GROUP // math.gcd(GROUP, steps)
+
+
+class BytePanel:
+    """A copy of the right operand: for each group of steps, all columns, and for each its bytes."""
+
+    def __init__(self, source: Source, width: int):
+        self._source = source
+        self.depth = math.prod(source.found.sizes[dimension] for dimension in source.found.depth)
+        rows = -(-self.depth // GROUP)
+        self.type = f"memref<{rows}x{width * GROUP}xi8>"
+        self.value = source.code.memory(self.type)
+        self._lanes = source.machine.vector_bytes // source.item
+        self._vector = f"vector<{source.machine.vector_bytes}xi8>"
+
+    def blocks(self) -> list[tuple[Index, Index, int]]:
+        """Returns a range with the whole depth: sums of integers have no rounding errors."""
+        return [(0, 1, 1)]
+
+    def bounds(self, block: Index, step: int) -> dict[int, tuple[Index, Index]]:
+        """Returns the bounds of each depth dimension."""
+        found = self._source.found
+        return {dimension: (0, found.sizes[dimension]) for dimension in found.depth}
+
+    def free(self) -> None:
+        """Does nothing: the end of the function frees the memory."""
+
+    def columns(self, position: Index) -> BytePanelColumns:
+        """Returns a reader of the columns from this one on."""
+        return BytePanelColumns(self, position)
+
+    def read(self, group: Index, column: Index) -> str:
+        """Returns a register: the bytes of its columns in one group of steps."""
+        code = self._source.code
+        address = f"{code.index(group)}, {code.index(code.sum([(column, GROUP)]))}"
+        return code.value(f"vector.load {self.value}[{address}] : {self.type}, {self._vector}")
+
+    def fill(
+        self,
+        place: Place,
+        depths: dict[int, tuple[Index, Index]],
+        count: int,
+        offset: Index = 0,
+    ) -> None:
+        """Copies `count` columns of the right operand from `place` to column `offset` and on."""
+        source, code = self._source, self._source.code
+        outer, *inner = source.found.depth
+        if source.found.column not in dict(source.buffer.access[-1]):
+            self._transpose(place, count, offset)
+            return
+        steps = [
+            dict(zip(inner, values, strict=True))
+            for values in itertools.product(*(range(source.found.sizes[each]) for each in inner))
+        ]
+        period, size = _period(len(steps)), source.found.sizes[outer]
+        whole = size // period * period
+        if whole:
+            with code.loop(0, whole, period) as start:
+                places = [
+                    {**place, **step, outer: code.sum([(start, 1)], position)}
+                    for position in range(period)
+                    for step in steps
+                ]
+                self._interleave(places, code.sum([(start, 1)]), len(steps), count, offset)
+        if whole < size:
+            places = [
+                {**place, **step, outer: position}
+                for position in range(whole, size)
+                for step in steps
+            ]
+            self._interleave(places, whole, len(steps), count, offset)
+
+    def _interleave(
+        self, places: list[Place], start: Index, steps: int, count: int, offset: Index
+    ) -> None:
+        """Copies rows that are contiguous along the columns.
+
+        Args:
+            places: where the rows begin, in the order of the sum.
+            start: the step of the outer dimension of the first one.
+            steps: the number of rows for each step of the outer dimension.
+        """
+        code, lanes = self._source.code, self._lanes
+        whole = count // lanes * lanes
+        if whole:
+            with code.loop(0, whole, lanes) as lane:
+                self._interleave_register(places, start, steps, lane, offset, None)
+        if whole < count:
+            self._interleave_register(places, start, steps, whole, offset, count - whole)
+
+    def _interleave_register(
+        self,
+        places: list[Place],
+        start: Index,
+        steps: int,
+        lane: Index,
+        offset: Index,
+        valid: int | None,
+    ) -> None:
+        source, code = self._source, self._source.code
+        column = source.found.column
+        here = [{**place, column: code.sum([(place[column], 1), (lane, 1)])} for place in places]
+        for first in range(0, len(here), GROUP):
+            rows = [self._row(spot, valid) for spot in here[first : first + GROUP]]
+            rows += [self._zeros()] * (GROUP - len(rows))
+            low, high = (self._zipped(*pair, 1) for pair in (rows[:2], rows[2:]))
+            group = self._group(start, steps, first)
+            there = code.sum([(lane, 1), (offset, 1)])
+            self._store(self._zipped(low, high, 2), group, there, valid)
+
+    def _group(self, start: Index, steps: int, first: int) -> Index:
+        """Returns the panel's row of a step of the sum; it is a multiple of the group."""
+        if isinstance(start, int):
+            return (start * steps + first) // GROUP
+        divided = math.gcd(steps, GROUP)
+        # `start` is a multiple of the period, so the quotient has no remainder.
+        code = self._source.code
+        quotient = code.value(
+            f"affine.apply affine_map<(d0) -> (d0 floordiv {GROUP // divided})>({start})"
+        )
+        return code.sum([(quotient, steps // divided)], first // GROUP)
+
+    def _row(self, spot: Place, valid: int | None) -> str:
+        """Returns a register's columns of a row of the operand."""
+        source, code, lanes = self._source, self._source.code, self._lanes
+        column, count = source.found.column, lanes if valid is None else valid
+        if dict(source.buffer.access[-1])[column] == 1:
+            return self._bytes(spot, count)
+        # Of every other byte, two loads have a half each. They read nothing behind the last one.
+        half = -(-count // 2)
+        later = {**spot, column: code.sum([(spot[column], 1)], half)}
+        first = self._bytes(spot, 2 * half - 1)
+        second = self._bytes(later, 2 * (count - half) - 1)
+        picked = [2 * position for position in range(half)]
+        picked += [lanes + 2 * position for position in range(count - half)]
+        picked += [0] * (lanes - count)
+        vector = f"vector<{lanes}xi8>"
+        return code.value(f"vector.shuffle {first}, {second} {picked} : {vector}, {vector}")
+
+    def _bytes(self, spot: Place, count: int) -> str:
+        """Returns `count` adjacent bytes in the lanes of a vector; the others are zero."""
+        source, code, lanes = self._source, self._source.code, self._lanes
+        if count <= 0:
+            return self._zeros()
+        byte = ir.MemRefType(source.buffer.type).element_type
+        address = source.buffer.at(code, spot)
+        return load(code, source.buffer, address, lanes, _mask(code, count, lanes), byte)
+
+    def _zeros(self) -> str:
+        return self._source.code.constant("dense<0>", f"vector<{self._lanes}xi8>")
+
+    def _zipped(self, left: str, right: str, unit: int) -> str:
+        """Returns the bytes of two vectors in turn, `unit` bytes of each."""
+        size = self._lanes * unit
+        picked = [
+            side * size + first + position
+            for first in range(0, size, unit)
+            for side in (0, 1)
+            for position in range(unit)
+        ]
+        vector = f"vector<{size}xi8>"
+        return self._source.code.value(
+            f"vector.shuffle {left}, {right} {picked} : {vector}, {vector}"
+        )
+
+    def _store(self, value: str, group: Index, lane: Index, valid: int | None) -> None:
+        """Writes the bytes of a register's columns, plus 128."""
+        code, vector = self._source.code, self._vector
+        offset = code.constant("dense<-128>", vector)
+        value = code.value(f"arith.xori {value}, {offset} : {vector}")
+        address = f"{code.index(group)}, {code.index(code.sum([(lane, GROUP)]))}"
+        size = self._source.machine.vector_bytes
+        if valid is None:
+            code.add(f"vector.store {value}, {self.value}[{address}] : {self.type}, {vector}")
+            return
+        mask = _mask(code, valid * GROUP, size)
+        code.add(
+            f"vector.maskedstore {self.value}[{address}], {mask}, {value} : {self.type}, "
+            f"vector<{size}xi1>, {vector}"
+        )
+
+    def _transpose(self, place: Place, count: int, offset: Index) -> None:
+        """Copies columns that are contiguous along the sum: squares first, then the rest."""
+        source, code = self._source, self._source.code
+        size, column, (depth,) = (
+            source.machine.vector_bytes,
+            source.found.column,
+            source.found.depth,
+        )
+        lanes, steps = count // self._lanes * self._lanes, self.depth // size * size
+        if lanes and steps:
+            with code.loop(0, lanes, self._lanes) as lane, code.loop(0, steps, size) as step:
+                spot = {**place, column: code.sum([(place[column], 1), (lane, 1)]), depth: step}
+                self._transpose_square(spot, step, code.sum([(lane, 1), (offset, 1)]))
+        else:
+            lanes = steps = 0
+        for (first, last), start in (((0, lanes), steps), ((lanes, count), 0)):
+            if first == last or start == self.depth:
+                continue
+            with code.loop(first, last) as lane, code.loop(start, self.depth) as step:
+                spot = {**place, column: code.sum([(place[column], 1), (lane, 1)]), depth: step}
+                self._move(spot, step, code.sum([(lane, 1), (offset, 1)]))
+
+    def _transpose_square(self, spot: Place, step: Index, lane: Index) -> None:
+        """Copies as many columns as a register has lanes, and as many steps as it has bytes."""
+        source, code, side = self._source, self._source.code, self._lanes
+        column, buffer = source.found.column, source.buffer
+        words, rows = f"vector<{side}xi32>", []
+        for row in range(side):
+            address = buffer.at(code, {**spot, column: code.sum([(spot[column], 1)], row)})
+            value = code.value(
+                f"vector.load {buffer.value}[{address}] : {buffer.type}, {self._vector}"
+            )
+            rows.append(code.value(f"vector.bitcast {value} : {self._vector} to {words}"))
+        rows = transposed(code, rows, words, side)
+        group = code.value(f"affine.apply affine_map<(d0) -> (d0 floordiv 4)>({code.index(step)})")
+        for position, row in enumerate(rows):
+            value = code.value(f"vector.bitcast {row} : {words} to {self._vector}")
+            self._store(value, code.sum([(group, 1)], position), lane, None)
+
+    def _move(self, spot: Place, step: Index, lane: Index) -> None:
+        """Copies a byte."""
+        source, code = self._source, self._source.code
+        buffer, offset = source.buffer, code.constant("-128", "i8")
+        byte = code.value(f"memref.load {buffer.value}[{buffer.at(code, spot)}] : {buffer.type}")
+        byte = code.value(f"arith.xori {byte}, {offset} : i8")
+        step, lane = code.index(step), code.index(lane)
+        group = code.value(f"affine.apply affine_map<(d0) -> (d0 floordiv 4)>({step})")
+        place = code.value(
+            f"affine.apply affine_map<(d0, d1) -> (d0 * 4 + d1 mod 4)>({lane}, {step})"
+        )
+        code.add(f"memref.store {byte}, {self.value}[{group}, {place}] : {self.type}")
+
+
+@dataclass
+class BytePanelColumns:
+    """Reads registers of a panel from a column on."""
+
+    panel: BytePanel
+    position: Index
+
+    def read(self, group: Index, offset: int, code: Code) -> str:
+        """Returns the register that starts `offset` columns behind the first one."""
+        return self.panel.read(group, code.sum([(self.position, 1)], offset))
+
+
+def _mask(code: Code, count: int, size: int) -> str | None:
+    """Returns a mask of the first `count` elements of a vector; None if they are all."""
+    if count == size:
+        return None
+    return code.value(f"vector.create_mask {code.index(count)} : vector<{size}xi1>")
