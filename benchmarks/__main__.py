@@ -14,6 +14,7 @@ BENCHMARKS = {
     "generation": ("tokens per second of SmolLM2-135M and llama.cpp; downloads both", "7 min"),
     "import_speed": ("capture and lower to linalg, compared with torch-mlir", "3 min"),
     "index_checks": ("checks of indices: the same programs with and without them", "5 min"),
+    "integers": ("integer programs: both runners, eager and ONNX Runtime, five models", "5 min"),
     "iree_classification": ("iree-cpu: default preset and plain, 80 classifiers", "hours"),
     "iree_memory": ("iree-cpu: memory of two processes that load BERT-base", "1 min"),
     "iree_models": ("iree-cpu, eager and torch.compile, ten models", "15 min"),
