@@ -5,6 +5,7 @@ import sys
 
 # The quantity that each benchmark measures, and its approximate duration on two cores.
 BENCHMARKS = {
+    "bf16": ("BERT-base in bf16 and in f32: both runners and eager", "2 min"),
     "bundle": ("start of a process to the first result: a bundle, eager PyTorch", "1 min"),
     "cache": ("loading a program, first and from the cache", "2 min"),
     "cliffs": ("operators of the recipes: both runners and eager, slowest first", "hours"),
@@ -14,10 +15,10 @@ BENCHMARKS = {
     "generation": ("tokens per second of SmolLM2-135M and llama.cpp; downloads both", "7 min"),
     "import_speed": ("capture and lower to linalg, compared with torch-mlir", "3 min"),
     "index_checks": ("checks of indices: the same programs with and without them", "5 min"),
-    "integers": ("integer programs: both runners, eager and ONNX Runtime, five models", "5 min"),
     "iree_classification": ("iree-cpu: default preset and plain, 80 classifiers", "hours"),
     "iree_memory": ("iree-cpu: memory of two processes that load BERT-base", "1 min"),
     "iree_models": ("iree-cpu, eager and torch.compile, ten models", "15 min"),
+    "integers": ("integer programs: both runners, eager and ONNX Runtime, five models", "3 min"),
     "large_model": ("capture and lower to linalg: a Llama of a billion parameters", "2 min"),
     "partition": ("compiled regions and eager operators, ten models; cost of a region", "15 min"),
     "peers": ("both runners, eager, Inductor, ONNX Runtime and OpenVINO, ten models", "40 min"),

@@ -12,12 +12,9 @@ PyTorch, which are exact.
 
 from __future__ import annotations
 
-import statistics
 import sys
 import tempfile
-import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import onnxruntime
@@ -27,11 +24,11 @@ from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_
 from torchvision.models import quantization
 
 import unmess
+from benchmarks.iree_models import in_a_row
 
 MODELS = ("resnet18", "resnet50", "mobilenet_v2", "mobilenet_v3_large", "shufflenet_v2_x1_0")
 RUNNERS = ("reference", "iree-cpu")
 _SIZE = (1, 3, 224, 224)
-_TURNS, _IN_A_ROW, _IGNORED = 12, 6, 2
 
 
 def main() -> None:
@@ -59,24 +56,11 @@ def _row(name: str) -> list[str]:
         calls[runner] = unmess.load(program, on=runner)
         if not torch.equal(calls[runner](x), program.eager(x)):
             sys.exit(f"{name} on {runner}: another result than in PyTorch")
-    times = {side: statistics.median(own) for side, own in _times(calls, x).items()}
+    times = in_a_row(calls, (x,))
     cells = {side: f"{seconds * 1e3:.1f}" for side, seconds in times.items()}
     cells |= {f"{runner}, relative": f"{times[runner] / times['eager']:.2f}" for runner in RUNNERS}
     order = [f"{runner}{what}" for runner in RUNNERS for what in (", f32", "", ", relative")]
     return [cells[side] for side in ("eager, f32", "eager", "ONNX Runtime", *order)]
-
-
-def _times(calls: dict[str, Callable], x: torch.Tensor) -> dict[str, list[float]]:
-    """Returns the seconds of calls of each side."""
-    times: dict[str, list[float]] = {side: [] for side in calls}
-    for _ in range(_TURNS):
-        for side, call in calls.items():
-            for index in range(_IN_A_ROW):
-                start = time.perf_counter()
-                call(x)
-                if index >= _IGNORED:
-                    times[side].append(time.perf_counter() - start)
-    return times
 
 
 def _onnx_runtime(model: torch.nn.Module, x: torch.Tensor):

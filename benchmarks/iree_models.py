@@ -37,6 +37,8 @@ SIDES = ("eager", "torch.compile", "no flags", "plain", "default")
 OTHERS = SIDES[:-1]
 # The minimum number of calls and of seconds for each side.
 CALLS, SECONDS = 5, 2.0
+# For `in_a_row`: the turns of each side, the calls in a turn, and those that do not count.
+_TURNS, _IN_A_ROW, _IGNORED = 12, 6, 2
 
 
 def main() -> None:
@@ -117,6 +119,23 @@ def by_turns(
             cpu_times[side].append(time.process_time() - cpu_start)
     medians = {side: statistics.median(own) for side, own in times.items()}
     return medians, {side: min(own) for side, own in cpu_times.items()}
+
+
+def in_a_row(calls: dict[str, Callable], args: tuple) -> dict[str, float]:
+    """Returns median seconds per call, of calls in a row.
+
+    After a call, threads of PyTorch and of ONNX Runtime spin for some milliseconds, which disturbs
+    the next side. So each side makes several calls in a row, and the first two do not count.
+    """
+    times: dict[str, list[float]] = {side: [] for side in calls}
+    for _ in range(_TURNS):
+        for side, call in calls.items():
+            for index in range(_IN_A_ROW):
+                start = time.perf_counter()
+                call(*args)
+                if index >= _IGNORED:
+                    times[side].append(time.perf_counter() - start)
+    return {side: statistics.median(own) for side, own in times.items()}
 
 
 def difference_of(result: Any, expected: Any) -> float:

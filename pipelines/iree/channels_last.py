@@ -31,6 +31,7 @@ from pipelines.linalg_form.channels_last import (
 from pipelines.pipeline import Step
 
 _CONVOLUTION = "linalg.conv_2d_nchw_fchw"
+_OF_BYTES = "linalg.conv_2d_nchw_fchw_q"
 _DEPTHWISE = "linalg.depthwise_conv_2d_nchw_chw"
 _GROUPED = "linalg.conv_2d_ngchw_gfchw"
 # A grouped convolution splits the channel axis of an image into two: groups and channels.
@@ -40,9 +41,9 @@ _GROUPS = [[0], [1, 2], [3], [4]]
 def to_fast_channels_last(module: ir.Module) -> None:
     """Rewrites the functions of a module at `linalg` in place.
 
-    Convolutions that IREE compiles to slow code become matrix products. A strided 1×1 convolution
-    becomes an unstrided one of a strided slice, because IREE compiles the strided one to scalar
-    code.
+    Convolutions that IREE compiles to slow code become matrix products, among them all convolutions
+    of bytes. A strided 1×1 convolution becomes an unstrided one of a strided slice, because IREE
+    compiles the strided one to scalar code.
     """
     rewrite_functions(module, _FastChannelsLast)
 
@@ -68,18 +69,26 @@ class _FastChannelsLast(ChannelsLast):
 
     def named(self, operation: ir.Operation) -> None:
         self._slice_before_transposition(operation)
-        image, second, *_, init = operation.operands
+        if not self._is_product(operation):
+            super().named(operation)
+            return
+        image, weight, *zero_points, init = operation.operands
         kind = permuted(init.type, TO_NHWC)
-        if operation.name == _CONVOLUTION and _is_of_floats(operation):
-            strides, dilations = windows_of(operation)
-            if is_better_as_product(second, strides, kind, few_registers=self.few_registers):
-                own_init = None if is_of_zeros(init) else self.of(init)
-                last = convolution_as_product(
-                    self.of(image), second, strides, dilations, kind, own_init
-                )
-                self.put(operation, last)
-                return
-        super().named(operation)
+        own_init = None if is_of_zeros(init) else self.of(init)
+        last = convolution_as_product(
+            self.of(image), weight, *windows_of(operation), kind, own_init, zero_points
+        )
+        self.put(operation, last)
+
+    def _is_product(self, operation: ir.Operation) -> bool:
+        """Returns whether a convolution becomes a matrix product."""
+        if operation.name == _OF_BYTES:
+            return _is_static_with_window(operation)
+        if operation.name != _CONVOLUTION or not _is_of_floats(operation):
+            return False
+        _, weight, init = operation.operands
+        kind, (strides, _) = permuted(init.type, TO_NHWC), windows_of(operation)
+        return is_better_as_product(weight, strides, kind, few_registers=self.few_registers)
 
     def _slice_before_transposition(self, operation: ir.Operation) -> None:
         """Makes a strided 1×1 convolution of an NCHW image an unstrided one of a slice.
@@ -217,6 +226,16 @@ def _has_groups(operation: ir.Operation | None, name: str) -> bool:
         return False
     groups = array(operation.attributes["reassociation"])
     return [[axis.value for axis in array(group)] for group in groups] == _GROUPS
+
+
+def _is_static_with_window(operation: ir.Operation) -> bool:
+    """Returns whether a convolution of bytes has static sizes, and a window of several elements.
+
+    As products, those of ResNet-18 took half the time, on Zen 5 and with its AVX2 code.
+    """
+    image, weight, *_, init = (operand.type for operand in operation.operands)
+    kinds = [ir.RankedTensorType(each) for each in (image, weight, init)]
+    return kinds[1].shape[2:] != [1, 1] and all(kind.has_static_shape for kind in kinds)
 
 
 def _is_of_points(operation: ir.Operation) -> bool:

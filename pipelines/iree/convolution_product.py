@@ -11,6 +11,7 @@ from math import prod
 
 from torch_mlir import ir
 
+from pipelines.ir.modules import build_op
 from pipelines.ir.tensor_ops import (
     Size,
     elementwise,
@@ -20,6 +21,7 @@ from pipelines.ir.tensor_ops import (
     transposed,
     zeros,
 )
+from pipelines.iree.barriers import barrier
 
 # Result widths up to this one are slow if no tile size from 2 to 8 divides them. Figures of 3×3
 # convolutions: 2.5 for width 11, 2.8 for 13, 1.8 for 19, 1.6 for 31; below 1 for 149 and for other
@@ -81,14 +83,16 @@ def convolution_as_product(
     dilations: Sequence[int],
     kind: ir.RankedTensorType,
     init: ir.Value | None,
+    zero_points: Sequence[ir.Value] = (),
 ) -> ir.Value:
     """Creates, for each group, the product of a matrix of image windows and one of weights.
 
     Args:
-        image: the padded image of floats, of shape (n, h, w, g·c); only n may be dynamic.
+        image: the padded image, of shape (n, h, w, g·c); only n may be dynamic.
         weight: the weight of the NCHW operation, of shape (g, f, c, p, q) or (f, c, p, q).
         kind: the type of the result, of shape (n, h, w, g·f).
         init: a tensor of that type to add; None for 0.
+        zero_points: those of the image and the weight, i32, if they are integers.
     """
     shape = list(ir.RankedTensorType(weight.type).shape)
     if len(shape) == 4:
@@ -110,13 +114,16 @@ def convolution_as_product(
     left = reshaped(
         "tensor.collapse_shape", windows, [groups, rows, depth], [[0], [1, 2, 3], [4, 5, 6]]
     )
+    if zero_points:
+        left = barrier(left)
     right = reshaped(
         "tensor.collapse_shape",
         transposed(weight, (0, 3, 4, 2, 1)),
         [groups, depth, filters],
         [[0], [1, 2, 3], [4]],
     )
-    product = _batch_matmul(left, right, zeros([groups, rows, filters], kind.element_type))
+    sums = zeros([groups, rows, filters], kind.element_type)
+    product = _batch_matmul([left, right, *zero_points], sums)
     product = reshaped(
         "tensor.expand_shape",
         product,
@@ -133,21 +140,30 @@ def convolution_as_product(
 
 
 def _sum(*values: ir.Value) -> ir.Value:
-    return ir.Operation.create("arith.addf", [values[0].type], values).result
+    name = "addi" if isinstance(values[0].type, ir.IntegerType) else "addf"
+    return ir.Operation.create(f"arith.{name}", [values[0].type], values).result
 
 
-def _batch_matmul(left: ir.Value, right: ir.Value, init: ir.Value) -> ir.Value:
+def _batch_matmul(operands: Sequence[ir.Value], init: ir.Value) -> ir.Value:
+    """Creates a product of batches of matrices: of integers, if there are two zero points."""
+    is_quantized = len(operands) == 4
     own = ir.Operation.create(
-        "linalg.batch_matmul",
+        "linalg.quantized_batch_matmul" if is_quantized else "linalg.batch_matmul",
         [init.type],
-        [left, right, init],
-        {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 1])},
+        [*operands, init],
+        {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 1])},
         regions=1,
     )
-    element = ir.RankedTensorType(init.type).element_type
-    block = own.regions[0].blocks.append(element, element, element)
+    total = ir.RankedTensorType(init.type).element_type
+    kinds = [ir.RankedTensorType(each.type).element_type for each in operands[:2]]
+    block = own.regions[0].blocks.append(*kinds, *[each.type for each in operands[2:]], total)
     with ir.InsertionPoint(block):
-        a, b, total = block.arguments
-        product = ir.Operation.create("arith.mulf", [element], [a, b]).result
-        ir.Operation.create("linalg.yield", [], [_sum(total, product)])
+        factors, points = block.arguments[:2], block.arguments[2:-1]
+        if is_quantized:
+            factors = [
+                build_op("arith.subi", total, build_op("arith.extsi", total, factor), point)
+                for factor, point in zip(factors, points, strict=True)
+            ]
+        product = build_op("arith.muli" if is_quantized else "arith.mulf", total, *factors)
+        ir.Operation.create("linalg.yield", [], [_sum(block.arguments[-1], product)])
     return own.result

@@ -226,6 +226,23 @@ func.func @integers(%x: tensor<?x4x6x6xi8>, %weight: tensor<8x4x3x3xi8>, %init: 
   return %0 : tensor<?x8x4x4xi32>
 }
 
+// With static sizes, it becomes a product of the image's windows and the weights, with the same zero
+// points. The windows are written to memory before they are packed. 1×1 convolutions are products
+// already.
+// CHECK-LABEL: func.func @static_integers
+// CHECK:         %[[WINDOWS:.*]] = tensor.collapse_shape {{.*}} : tensor<1x1x4x4x3x3x4xi8> into tensor<1x16x36xi8>
+// CHECK:         %[[KEPT:.*]] = "util.optimization_barrier"(%[[WINDOWS]])
+// CHECK:         linalg.quantized_batch_matmul ins(%[[KEPT]], %{{.*}}, %{{.*}}, %{{.*}} : tensor<1x16x36xi8>, tensor<1x36x8xi8>, i32, i32)
+// CHECK:         arith.addi
+// CHECK:         linalg.conv_2d_nhwc_hwcf_q {{.*}} tensor<1x1x8x8xi8>
+func.func @static_integers(%x: tensor<1x4x6x6xi8>, %weight: tensor<8x4x3x3xi8>, %init: tensor<1x8x4x4xi32>, %y: tensor<1x8x4x4xi8>, %points: tensor<8x8x1x1xi8>) -> (tensor<1x8x4x4xi32>, tensor<1x8x4x4xi32>) {
+  %zx = arith.constant 3 : i32
+  %zw = arith.constant -2 : i32
+  %0 = linalg.conv_2d_nchw_fchw_q {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>} ins(%x, %weight, %zx, %zw : tensor<1x4x6x6xi8>, tensor<8x4x3x3xi8>, i32, i32) outs(%init : tensor<1x8x4x4xi32>) -> tensor<1x8x4x4xi32>
+  %1 = linalg.conv_2d_nchw_fchw_q {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>} ins(%y, %points, %zx, %zw : tensor<1x8x4x4xi8>, tensor<8x8x1x1xi8>, i32, i32) outs(%init : tensor<1x8x4x4xi32>) -> tensor<1x8x4x4xi32>
+  return %0, %1 : tensor<1x8x4x4xi32>, tensor<1x8x4x4xi32>
+}
+
 // A 3-D convolution becomes a sum of 2-D convolutions, one for each plane of its window.
 // CHECK-LABEL: func.func @volumes(
 // CHECK:         %[[LAST:.*]] = linalg.transpose ins(%arg0 : {{.*}}permutation = [0, 2, 3, 4, 1]
