@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch.fx import GraphModule, Node
 
-from importers.integer import operators
+from importers import integer_operators as operators
 from importers.integer.grid import DEQUANTIZE, QUANTIZE, Grid, grid_of
 from importers.integer.kinds import CLAMPS, CONCATENATIONS, MAX_POOLS, MOVES, PADS
 from importers.integer.operands import all_axes, arguments_of, is_pointwise, layer_of

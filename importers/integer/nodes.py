@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from importers.integer import operators
+from importers import integer_operators as operators
 from importers.integer.constants import Constants
 from importers.integer.grid import Grid
 

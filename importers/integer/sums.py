@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from importers.integer import operators
+from importers import integer_operators as operators
 from importers.integer.grid import Grid
 from importers.integer.nodes import NodeBuilder
 from importers.integer.operands import all_axes, arguments_of, layer_of

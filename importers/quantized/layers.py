@@ -13,8 +13,9 @@ from torch.ao.nn import quantized
 from torch.ao.nn.intrinsic import quantized as fused
 from torch.nn import functional
 
+from importers import integer_operators  # noqa: F401 (defines integer_convolution)
 from importers.quantized.quantized_tensor import unsupported
-from importers.quantized.values import LOWEST, Integers, rounded, rounded_at
+from importers.quantized.values import LEAST_SIGNED, LOWEST, Integers, rounded, rounded_at
 
 
 def integer_layers(model: torch.nn.Module) -> contextlib.AbstractContextManager[None]:
@@ -81,10 +82,32 @@ class _Product:
         self._weight_scales = torch.as_tensor(scales, dtype=torch.float32)
         zero = weight.q_per_channel_zero_points() if self._per_channel else weight.q_zero_point()
         zero = torch.as_tensor(zero, dtype=torch.int32).reshape(-1, *[1] * (weight.dim() - 1))
-        self._weight = (weight.int_repr().to(torch.int32) - zero).contiguous()
+        # Weights are i8, with the zero point 0 in all observers' default settings.
+        integers = weight.int_repr().contiguous()
+        is_centered = integers.dtype == torch.int8 and not zero.any()
+        self._weight = integers if is_centered else integers.to(torch.int32) - zero
         self._bias = None if bias is None else bias.detach()
         self._scale, self._zero_point = float(layer.scale), int(layer.zero_point)
         self._relu = relu
+
+    def _sums(
+        self,
+        x: Integers,
+        weight: torch.Tensor,
+        stride: list[int],
+        padding: list[int],
+        dilation: list[int],
+        groups: int,
+    ) -> torch.Tensor:
+        """Returns the sums of products of a convolution, i32."""
+        if weight.dtype == torch.int8:
+            points = [x.zero_point + LEAST_SIGNED, 0]
+            return torch.ops.unmess.integer_convolution(
+                x.signed, weight, None, points, stride, padding, dilation, groups
+            )
+        return torch.ops.aten.convolution(
+            x.centered, weight, None, stride, padding, dilation, False, [0, 0], groups
+        )
 
     def _scaled(self, x: Integers, sums: torch.Tensor) -> Integers:
         unit = self._weight_scales * x.scale
@@ -102,28 +125,19 @@ class _Product:
 class _Convolution(_Product):
     def __init__(self, layer: Any, *, relu: bool):
         super().__init__(layer, relu=relu)
-        self._arguments = (
-            list(layer.stride),
-            list(layer.padding),
-            list(layer.dilation),
-            False,
-            [0, 0],
-            layer.groups,
-        )
+        options = layer.stride, layer.padding, layer.dilation
+        self._options = [*map(list, options), layer.groups]
 
     def __call__(self, x: Integers) -> Integers:
-        sums = torch.ops.aten.convolution(x.centered, self._weight, None, *self._arguments)
-        return self._scaled(x, sums)
+        return self._scaled(x, self._sums(x, self._weight, *self._options))
 
 
 class _Linear(_Product):
     def __call__(self, x: Integers) -> Integers:
         # Use a convolution, because every output dialect has one of integers.
-        image = x.centered[:, :, None, None]
+        image = x.like(x.elements[:, :, None, None])
         kernel = self._weight[:, :, None, None]
-        sums = torch.ops.aten.convolution(
-            image, kernel, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1
-        )
+        sums = self._sums(image, kernel, [1, 1], [0, 0], [1, 1], 1)
         return self._scaled(x, sums.flatten(1))
 
 

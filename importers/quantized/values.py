@@ -12,6 +12,8 @@ from importers.quantized.quantized_tensor import QuantizedTensor, unsupported
 
 # The range of quint8, the type of all activations.
 LOWEST, HIGHEST = 0, 255
+# What makes signed bytes of them.
+LEAST_SIGNED = -128
 
 
 class Integers(QuantizedTensor):
@@ -30,6 +32,11 @@ class Integers(QuantizedTensor):
     def centered(self) -> torch.Tensor:
         """The values minus the zero point, i32."""
         return self.elements - self.zero_point
+
+    @property
+    def signed(self) -> torch.Tensor:
+        """The elements minus 128, i8."""
+        return (self.elements + LEAST_SIGNED).to(torch.int8)
 
     def numbers(self) -> torch.Tensor:
         """Returns the represented numbers, f32."""

@@ -1,6 +1,6 @@
 """Reads the operators of integer programs in a module at `torch`, and replaces them by functions.
 
-The file `importers/integer/operators.py` defines their arithmetic.
+The file `importers/integer_operators.py` defines their arithmetic.
 """
 
 from __future__ import annotations

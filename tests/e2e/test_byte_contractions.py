@@ -9,7 +9,7 @@ import itertools
 import torch
 
 import unmess
-from importers.integer import operators  # noqa: F401
+from importers import integer_operators  # noqa: F401
 
 # With and without terms for rows and for columns.
 ZEROS = ((0, 0), (-128, 0), (0, -128), (3, -128), (-7, 5))

@@ -89,6 +89,33 @@ def test_every_pair_of_numbers():
     check(unmess.capture(Elementwise().eval(), (x, y)))
 
 
+def test_weights_with_a_zero_point():
+    """Extreme bytes, and dilation; half of the weights have another zero point than 0."""
+    torch.manual_seed(0)
+    layers = []
+    for zero_point in (0, 3):
+        layer = nn.quantized.Conv2d(3, 5, 3, padding=2, dilation=2, groups=1)
+        weight = torch.randint(-128, 128, (5, 3, 3, 3), dtype=torch.int8) * 0.01
+        weight = torch.quantize_per_tensor(
+            weight - zero_point * 0.01, 0.01, zero_point, torch.qint8
+        )
+        layer.set_weight_bias(weight, torch.randn(5))
+        layer.scale, layer.zero_point = 2.0, 100
+        layers.append(nn.Sequential(nn.quantized.Quantize(0.1, 57, torch.quint8), layer))
+
+    class Both(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(layers)
+            self.dequantize = nn.quantized.DeQuantize()
+
+        def forward(self, x):
+            return [self.dequantize(layer(x)) for layer in self.layers]
+
+    program = unmess.capture(Both().eval(), (30 * torch.randn(1, 3, 9, 9),))
+    check(program)
+
+
 def test_a_layer_without_integer_form_is_refused():
     model = nn.Sequential(
         nn.quantized.Quantize(0.1, 128, torch.quint8), nn.quantized.ELU(0.1, 128), nn.Flatten()

@@ -7,7 +7,7 @@ import numpy
 import pytest
 import torch
 
-from importers.integer import operators
+from importers import integer_operators as operators
 
 
 def scaled(value: int, multiplier: int, shift: int) -> int:
