@@ -16,7 +16,7 @@ import torch
 
 from importers.captured_program import is_captured
 from importers.packed.names import is_packed
-from pipelines.backends.table import check_runner
+from pipelines.backends.table import AUTO, check_runner
 from pipelines.legal_ops import legal_ops
 from unmess.core.errors.error import Error
 from unmess.core.errors.failure import only_errors
@@ -359,7 +359,8 @@ def load(
         on: `reference`, `iree-cpu`, `iree-vulkan`, `iree-cuda` or `iree-hip`; `FILE.py:NAME` or
             `FILE.toml` for a backend of your own; or the name of one that `register_backend` or an
             installed package (entry points `unmess.backends`) has added. `unmess targets` shows
-            which of them run here.
+            which of them run here. `auto` is the faster one of `reference` and `iree-cpu`, as
+            `unmess.tune(…, on="auto")` has found; without a choice in the cache, `reference`.
         target: which hardware IREE compiles for; by default this machine.
         trust: as for `capture`, for a model string.
         unchecked: leave out the checks of indices and other data when the program runs. An index
@@ -382,7 +383,8 @@ def load(
     from pipelines.backends.finding import find_backend
     from pipelines.backends.loading import load as load_module
 
-    check_runner(on)
+    if on != AUTO:
+        check_runner(on)
     if fallback is not None:
         check_name("fallback", fallback, FALLBACKS)
     elif allow_ops or deny_ops:
@@ -395,6 +397,16 @@ def load(
         # IR can be loaded without an example call, which `capture` would need.
         is_ir = isinstance(source.model, IrEntry)
         program = module_of(source.model.file) if is_ir else capture(program, trust=trust)
+    if on == AUTO:
+        return _load_fastest(
+            program,
+            target,
+            unchecked=unchecked,
+            fallback=fallback,
+            allow_ops=allow_ops,
+            deny_ops=deny_ops,
+            min_operators=min_operators,
+        )
     if fallback is not None:
         return _load_with_fallback(
             program,
@@ -417,6 +429,23 @@ def load(
             hint="pass a Program (unmess.capture) or a Module (unmess.lower)",
         )
     return load_module(program, on, target, unchecked=unchecked)
+
+
+def _load_fastest(
+    program: Program | Programs | Module, target: TargetOptions | None, **options: Any
+) -> Executable:
+    """Loads a program on the runner that is stored for it."""
+    # Imported here to save start-up time: it imports IREE.
+    from unmess.automatic_runner import fastest_runner
+
+    enter_stage("import")
+    module = program.to_module() if isinstance(program, (Program, Programs)) else program
+    if not isinstance(module, Module):
+        return load(module, **options)  # an Error
+    on, note = fastest_runner(module, target)
+    executable = load(program, on, target, **options)
+    executable.notes += (note,)
+    return executable
 
 
 def _load_with_fallback(

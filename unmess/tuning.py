@@ -1,4 +1,4 @@
-"""Finds the options of IREE's compiler that make a program fastest on this machine."""
+"""Finds the options of IREE's compiler, or the runner, that make a program fastest here."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import torch
 
 from pipelines.backends.executable import Executable
 from pipelines.backends.loading import load
+from pipelines.backends.table import AUTO
 from pipelines.iree.presets import PRESETS, check_preset, keep_tuned
 from pipelines.iree.targets import target as target_of
 from pipelines.iree.vm_module import program_key
+from unmess.automatic_runner import keep_runner
 from unmess.compare_entries import compare_program
 from unmess.core.errors.error import Error
 from unmess.core.errors.failure import only_errors
@@ -23,7 +25,7 @@ from unmess.core.processes.current_stage import enter_stage
 from unmess.core.program.program import Program
 from unmess.core.program.programs import Programs
 
-RUNNER = "iree-cpu"
+RUNNER, REFERENCE = "iree-cpu", "reference"
 # Each candidate is called at least `_CALLS` times, and until its calls have taken `_SECONDS`. Small
 # programs reach `_MOST_CALLS` first: further calls hardly change the median.
 _CALLS, _MOST_CALLS, _SECONDS = 5, 500, 1.0
@@ -33,23 +35,30 @@ _HOPELESS = 3.0
 
 @dataclass
 class Candidate:
-    """The measurement of one preset on one program.
+    """The measurement of one preset or runner on one program.
 
     Attributes:
-        preset: its name.
+        preset: its name; None for the reference runner.
+        runner: the runner.
         ok: whether the result matches eager.
         problem: why it does not match, or why there is no result; one line, else None.
-        compile_seconds: the duration of IREE's compiler; 0 if the cache had the result.
+        compile_seconds: the duration of the compiler; 0 if the cache had the result.
         times: seconds of each call.
         kept: whether `unmess.load` uses it from now on.
     """
 
-    preset: str
+    preset: str | None
     ok: bool = False
     problem: str | None = None
     compile_seconds: float = 0.0
     times: list[float] = field(default_factory=list)
     kept: bool = False
+    runner: str = RUNNER
+
+    @property
+    def name(self) -> str:
+        """The preset, or else the runner."""
+        return self.preset or self.runner
 
     @property
     def seconds(self) -> float | None:
@@ -63,6 +72,7 @@ def tune(
     target: TargetOptions | None = None,
     presets: Sequence[str] = tuple(PRESETS),
     progress: Callable[[str], None] = lambda text: None,
+    on: str = RUNNER,
 ) -> list[Candidate]:
     """Compiles a program with each preset, compares it with eager, and times calls in turn.
 
@@ -74,14 +84,18 @@ def tune(
         target: which hardware `iree-cpu` compiles for; its preset is ignored.
         presets: names of the presets to try, at least one.
         progress: called with a description of each step.
+        on: `iree-cpu`, or `auto` to time the reference runner, too. `unmess.load(…, on="auto")`
+            then uses the fastest runner.
 
     Returns:
         The candidates, the fastest first; those whose results do not match are last.
 
     Raises:
-        Error: stage `usage`, for no preset or an unknown one; `import`, or `compare`, where no
-            preset gives eager's result.
+        Error: stage `usage`, for no preset or an unknown one, or another runner; `import`, or
+            `compare`, where no candidate gives eager's result.
     """
+    if on not in (RUNNER, AUTO):
+        raise Error("usage", f"there is nothing to tune on {on}", hint=f"use {RUNNER} or {AUTO}")
     if not presets:
         raise Error("usage", "there is no preset to try", hint=f"pass some of {', '.join(PRESETS)}")
     for preset in presets:
@@ -89,13 +103,14 @@ def tune(
     target = target or TargetOptions()
     enter_stage("import")
     module = program.to_module()
-    candidates, executables = [], {}
-    for preset in presets:
-        progress(preset)
-        candidate = Candidate(preset)
-        candidates.append(candidate)
+    candidates = [Candidate(preset) for preset in presets]
+    if on == AUTO:
+        candidates.append(Candidate(None, runner=REFERENCE))
+    executables: dict[str, Executable] = {}
+    for candidate in candidates:
+        progress(candidate.name)
         try:
-            executable = load(module, RUNNER, replace(target, preset=preset))
+            executable = load(module, candidate.runner, replace(target, preset=candidate.preset))
             candidate.compile_seconds = executable.seconds.get("compile", 0.0)
             report = compare_program(program, executable, calls=0)
         except Error as problem:
@@ -103,20 +118,25 @@ def tune(
             continue
         candidate.ok, candidate.problem = report.ok, report.error
         if report.ok:
-            executables[preset] = executable
+            executables[candidate.name] = executable
     enter_stage("run")
     right = [candidate for candidate in candidates if candidate.ok]
     if not right:
+        what = "preset" if on == RUNNER else "runner"
         raise Error(
             "compare",
-            f"no preset gives the same result as eager: {candidates[0].problem}",
+            f"no {what} gives the same result as eager: {candidates[0].problem}",
             hint=f"run `unmess check --on {RUNNER}` for details",
         )
     _time(program, right, executables, progress)
     right.sort(key=lambda candidate: candidate.seconds)
     chosen = target_of(RUNNER, replace(target, preset=None))
-    key = program_key(module, RUNNER, chosen)
-    right[0].kept = keep_tuned(key, right[0].preset, RUNNER, module.name)
+    best = next((candidate for candidate in right if candidate.runner == RUNNER), None)
+    if best is not None:
+        key = program_key(module, RUNNER, chosen)
+        best.kept = keep_tuned(key, best.preset, RUNNER, module.name)
+    if on == AUTO:
+        right[0].kept = keep_runner(module, target, right[0].runner)
     return right + [candidate for candidate in candidates if not candidate.ok]
 
 
@@ -130,8 +150,8 @@ def _time(
     waiting = list(candidates)
     while waiting:
         for candidate in waiting:
-            progress(f"{candidate.preset}, call {len(candidate.times) + 1}")
-            candidate.times.append(_call(program, executables[candidate.preset]))
+            progress(f"{candidate.name}, call {len(candidate.times) + 1}")
+            candidate.times.append(_call(program, executables[candidate.name]))
         best = min(candidate.seconds for candidate in candidates)
         waiting = [
             candidate

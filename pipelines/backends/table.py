@@ -54,6 +54,8 @@ DEFAULT_RUNNERS = tuple(name for name, each in BUILT_IN.items() if each.is_defau
 COMPILE_ONLY = ("metal",)
 # Targets of IREE's compiler. A bundle is for one of these.
 IREE_TARGETS = (*(name for name, each in BUILT_IN.items() if each.module == _IREE), *COMPILE_ONLY)
+# Stands for one of the runners on this computer's processor: see `unmess/automatic_runner.py`.
+AUTO = "auto"
 # Those that were registered in this process.
 REGISTERED: dict[str, Backend] = {}
 HELP = f"{', '.join(RUNNERS)}, FILE.py:NAME, FILE.toml, or a backend that a package installs"

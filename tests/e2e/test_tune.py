@@ -127,6 +127,54 @@ def test_later_loads_use_the_best_preset(tmp_path, capfd, monkeypatch):
     )
 
 
+@pytest.mark.parametrize("fastest", ["reference", "data-tiling"])
+def test_the_fastest_runner(tmp_path, capfd, monkeypatch, fastest):
+    path = tmp_path / "model.py"
+    path.write_text(LINEAR)
+    names = {}
+    load = tuning.load
+
+    def remembered(module, on, target):
+        executable = load(module, on, target)
+        names[id(executable)] = target.preset or on
+        return executable
+
+    monkeypatch.setattr(tuning, "load", remembered)
+    monkeypatch.setattr(
+        tuning, "_call", lambda _program, run: 1.0 if names[id(run)] == fastest else 9.0
+    )
+    # Without a choice, it is the reference runner.
+    assert main(["run", str(path), "--on", "auto", "-v"]) == 0
+    assert "note: runner: reference: no choice is stored" in capfd.readouterr().err
+    assert main(["tune", str(path), "--on", "auto", "-q"]) == 0
+    runner = "reference" if fastest == "reference" else "iree-cpu"
+    assert f"on auto uses {runner}" in capfd.readouterr().out
+    assert main(["run", str(path), "--on", "auto", "-v"]) == 0
+    assert f"note: runner: {runner}: the fastest one" in capfd.readouterr().err
+    program = unmess.capture(str(path))
+    run = unmess.load(program, on="auto")
+    assert run.runner == runner
+    # The best preset of iree-cpu is stored, too.
+    assert preset(unmess.load(program, on="iree-cpu")) == (
+        "data-tiling" if runner == "iree-cpu" else "plain"
+    )
+    torch.testing.assert_close(run(*program.args), program.eager(*program.args))
+    # Another number of threads may have another fastest runner.
+    threads = torch.get_num_threads()
+    torch.set_num_threads(threads + 1)
+    try:
+        assert unmess.load(program, on="auto").runner == "reference"
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_other_runners_are_not_tuned():
+    program = unmess.capture(torch.nn.Linear(8, 4), (torch.randn(2, 8),))
+    with pytest.raises(unmess.Error, match="nothing to tune on reference") as caught:
+        unmess.tune(program, on="reference")
+    assert caught.value.stage == "usage"
+
+
 def test_a_preset_that_gives_another_result_is_not_taken(monkeypatch):
     program = unmess.capture(torch.nn.Linear(8, 4), (torch.randn(2, 8),))
     load = tuning.load

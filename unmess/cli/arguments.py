@@ -56,15 +56,15 @@ trust = click.option(
 )
 
 
-def runner(default: str):
-    """Returns the option `--on RUNNER` with this default."""
+def runner(default: str, more: str = ""):
+    """Returns the option `--on RUNNER` with this default; `more` ends the help."""
     return click.option(
         "--on",
         "runner",
         default=default,
         show_default=True,
         metavar="RUNNER",
-        help=f"Runner: {HELP}.",
+        help=f"Runner: {HELP}{more}.",
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pipelines.backends.table import BUNDLED, RUNNERS, check_runner
+from pipelines.backends.table import AUTO, BUNDLED, RUNNERS, check_runner
 from unmess import describe
 from unmess.cli import arguments, bundled_run
 from unmess.cli.arguments import CaptureOptions
@@ -25,7 +25,7 @@ from unmess.program_cache.request import Request
 
 @click.command()
 @arguments.model
-@arguments.runner(default="reference")
+@arguments.runner(default="reference", more=f"; {AUTO} for the one that `unmess tune` chose")
 @arguments.quantized_capture
 @arguments.cpu
 @arguments.preset
@@ -64,7 +64,8 @@ def run(
     entry: str | None,
 ) -> None:
     """Run MODEL on its example inputs and show the result, tensor by tensor."""
-    check_runner(runner)
+    if runner != AUTO:
+        check_runner(runner)
     capture.check()
     if output is not None:
         check_writable(Path(output))
@@ -112,7 +113,7 @@ def run(
 
 def _folds_constants(runner: str) -> bool:
     """Returns whether a backend takes programs with folded constants. Built-in runners do not."""
-    if runner in RUNNERS:
+    if runner in (*RUNNERS, AUTO):
         return False
     # Imported here, because it imports the backend's file.
     from pipelines.backends.finding import find_backend

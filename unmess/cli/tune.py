@@ -1,4 +1,4 @@
-"""`unmess tune`: finds the fastest options of IREE's compiler for a model."""
+"""`unmess tune`: finds the fastest options of IREE's compiler, or runner, for a model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pipelines.backends.table import AUTO
 from unmess.cli import arguments
 from unmess.cli.arguments import CaptureOptions
 from unmess.cli.session import Session, command
@@ -18,12 +19,21 @@ if TYPE_CHECKING:
 
 @click.command()
 @arguments.model
+@click.option(
+    "--on",
+    "runner",
+    default="iree-cpu",
+    show_default=True,
+    metavar="RUNNER",
+    help=f"iree-cpu, or {AUTO} to time the reference runner, too, and to store the fastest runner.",
+)
 @arguments.capture
 @arguments.cpu
 @command
 def tune(
     session: Session,
     model: str,
+    runner: str,
     capture: CaptureOptions,
     cpu: str,
 ) -> None:
@@ -31,7 +41,7 @@ def tune(
 
     Each preset is compiled, compared with eager PyTorch, and timed in turn with the others. The
     fastest one is used for this model, this target and this processor from then on; it is stored
-    in the cache folder.
+    in the cache folder. With `--on auto`, so is the fastest runner, for `unmess run --on auto`.
     """
     capture.check()
     with session.working(model):
@@ -43,6 +53,7 @@ def tune(
             program,
             unmess.TargetOptions(cpu=cpu),
             progress=lambda text: session.progress.begin(f"{model}: {text}"),
+            on=runner,
         )
     plain = next((c.seconds for c in candidates if c.preset == "plain"), None)
     if session.json:
@@ -50,11 +61,12 @@ def tune(
             {
                 "ok": True,
                 "model": model,
-                "runner": "iree-cpu",
+                "runner": candidates[0].runner,
                 "preset": candidates[0].preset,
                 "kept": candidates[0].kept,
                 "candidates": [
                     {
+                        "runner": candidate.runner,
                         "preset": candidate.preset,
                         "ok": candidate.ok,
                         "error": candidate.problem,
@@ -71,11 +83,15 @@ def tune(
         return
     session.write_table(_table(candidates, plain))
     best = candidates[0]
-    if best.kept:
-        session.write(f"{model} on iree-cpu uses the preset {best.preset} from now on")
-    else:
+    if not best.kept:
         why = "the cache cannot be written" if size_limit() else f"the cache is off ({SIZE})"
-        session.write(f"{best.preset} is the fastest preset, but is not stored: {why}")
+        what = "runner" if runner == AUTO else "preset"
+        session.write(f"{best.name} is the fastest {what}, but is not stored: {why}")
+    elif runner == AUTO:
+        preset = "" if best.preset is None else f", with the preset {best.preset},"
+        session.write(f"{model} on {AUTO} uses {best.runner}{preset} from now on")
+    else:
+        session.write(f"{model} on iree-cpu uses the preset {best.preset} from now on")
 
 
 def _table(candidates: list[Candidate], plain: float | None):
@@ -90,7 +106,7 @@ def _table(candidates: list[Candidate], plain: float | None):
     for candidate in candidates:
         seconds = candidate.seconds
         table.add_row(
-            candidate.preset,
+            candidate.name,
             "matches eager" if candidate.ok else candidate.problem,
             duration(candidate.compile_seconds) if candidate.compile_seconds else "",
             "" if seconds is None else duration(seconds),
