@@ -19,12 +19,16 @@ from pipelines.reference.schedules.places import Index, Place, load
 GROUP = 4
 # The rows of the panel that are copied without a loop, at most.
 _UNROLLED = 256
+# The steps of the sum in a panel, at most: the panel stays in the cache, and is never cut.
+_DEEPEST = 1 << 15
 
 
 def fits(source: Source) -> bool:
     """Returns whether a panel of the right operand can be filled."""
     found, access = source.found, source.buffer.access
     outer, *inner = found.depth
+    if found.extent(found.depth) > _DEEPEST:
+        return False
     last = dict(access[-1])
     if found.column not in last:
         # The operand is contiguous along the sum.
@@ -146,7 +150,12 @@ class BytePanel:
             self._store(self._zipped(low, high, 2), group, there, valid)
 
     def _group(self, start: Index, steps: int, first: int) -> Index:
-        """Returns the panel's row of a step of the sum; it is a multiple of the group."""
+        """Returns the panel's row of a step of the sum, which is the first one of a group.
+
+        Args:
+            start, steps: as for `_interleave`.
+            first: the number of rows between `start` and the step.
+        """
         if isinstance(start, int):
             return (start * steps + first) // GROUP
         divided = math.gcd(steps, GROUP)
