@@ -1,8 +1,9 @@
 """BERT-base in bf16 and in f32: both runners and eager PyTorch, in one process.
 
-One text of 128 tokens, random weights. Each side makes six calls in a row, of which the last four
-count; the times are medians. The error is the largest difference from eager PyTorch in f32,
-relative to the largest magnitude. Processors need bf16 instructions (`avx512_bf16`, AMX) for this.
+The input is one text of 128 tokens, and the weights are random. A side makes six calls in a row;
+the last four count. The times are medians. The error is the largest difference from eager PyTorch
+in f32, relative to the largest magnitude. The ratio needs a processor with bf16 instructions
+(`avx512_bf16`, AMX).
 """
 
 from __future__ import annotations

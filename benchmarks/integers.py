@@ -4,9 +4,9 @@ The models are torchvision's, with random weights and an image of 224 by 224. Py
 quantized ones with FBGEMM; unmess converts the same models to integer programs. ONNX Runtime
 quantizes the models in floating point itself (`quantize_static`, with scales per channel). Its
 results are not compared, because its scales differ. All sides run in one process with the same
-number of threads. Each side makes six calls in a row, of which the last four count: after a call,
-threads of PyTorch and of ONNX Runtime spin for some milliseconds, which disturbs other sides. The
-times are medians. The results of both runners are compared with those of the integer program in
+number of threads. A side makes six calls in a row. The first two do not count: threads of PyTorch
+and of ONNX Runtime spin for some milliseconds after a call, which disturbs the next side. The times
+are medians. The results of both runners are compared with those of the integer program in
 PyTorch, which are exact.
 """
 

@@ -397,16 +397,23 @@ def load(
         # IR can be loaded without an example call, which `capture` would need.
         is_ir = isinstance(source.model, IrEntry)
         program = module_of(source.model.file) if is_ir else capture(program, trust=trust)
-    if on == AUTO:
-        return _load_fastest(
-            program,
-            target,
-            unchecked=unchecked,
-            fallback=fallback,
-            allow_ops=allow_ops,
-            deny_ops=deny_ops,
-            min_operators=min_operators,
+    if not isinstance(program, (Program, Programs, Module)):
+        raise Error(
+            "usage",
+            f"cannot load a {type(program).__name__}",
+            hint="pass a Program (unmess.capture) or a Module (unmess.lower)",
         )
+    if on == AUTO:
+        # Imported here to save start-up time: it imports IREE.
+        from unmess.automatic_runner import fastest_runner
+
+        enter_stage("import")
+        on, note = fastest_runner(program, target)
+        executable = load(
+            program, on, target, trust, unchecked, fallback, allow_ops, deny_ops, min_operators
+        )
+        executable.notes += (note,)
+        return executable
     if fallback is not None:
         return _load_with_fallback(
             program,
@@ -422,30 +429,7 @@ def load(
         if is_captured(program):
             program = _prepared(program, find_backend(on).input)
         program = program.to_module()
-    if not isinstance(program, Module):
-        raise Error(
-            "usage",
-            f"cannot load a {type(program).__name__}",
-            hint="pass a Program (unmess.capture) or a Module (unmess.lower)",
-        )
     return load_module(program, on, target, unchecked=unchecked)
-
-
-def _load_fastest(
-    program: Program | Programs | Module, target: TargetOptions | None, **options: Any
-) -> Executable:
-    """Loads a program on the runner that is stored for it."""
-    # Imported here to save start-up time: it imports IREE.
-    from unmess.automatic_runner import fastest_runner
-
-    enter_stage("import")
-    module = program.to_module() if isinstance(program, (Program, Programs)) else program
-    if not isinstance(module, Module):
-        return load(module, **options)  # an Error
-    on, note = fastest_runner(module, target)
-    executable = load(program, on, target, **options)
-    executable.notes += (note,)
-    return executable
 
 
 def _load_with_fallback(

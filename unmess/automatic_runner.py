@@ -13,14 +13,18 @@ from unmess.core.cache import artifacts
 from unmess.core.module.module import Module
 from unmess.core.options.target_options import TargetOptions
 from unmess.core.program.note import Note
+from unmess.core.program.program import Program
+from unmess.core.program.programs import Programs
 
 # The runners to choose from. The first one is used for a program without a choice.
 CANDIDATES = ("reference", "iree-cpu")
 
 
-def fastest_runner(module: Module, target: TargetOptions | None) -> tuple[str, Note]:
+def fastest_runner(
+    program: Program | Programs | Module, target: TargetOptions | None
+) -> tuple[str, Note]:
     """Returns the runner that is stored for a program, or the default one, and a note about it."""
-    key = _key(module, target)
+    key = _key(program if isinstance(program, Module) else program.to_module(), target)
     content = None if key is None else artifacts.read_artifact(key)
     name = None if content is None else content.decode()
     if name in CANDIDATES:

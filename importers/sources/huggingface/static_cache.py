@@ -51,7 +51,7 @@ class FunctionalLayer(StaticLayer):
     """A static cache layer that creates new tensors; that of transformers is written in place.
 
     A layer with a sliding window stores the last positions in order, from index 0. The attention of
-    a call reads them and all new positions, of which the layer then stores the last ones.
+    a call reads these and all new positions. The layer then stores the last ones of both.
     """
 
     def __init__(

@@ -152,7 +152,7 @@ class _ByteContraction(ContractionKernel):
         if self._zero:
             ones = [1] * valid + [0] * (GROUP - valid)
             lefts = [*lefts, self.code.constant(f"dense<{ones * self.lanes}>", self._bytes)]
-        rights = [reader.read(group, start, self.code) for start in starts]
+        rights = [reader.read(group, start) for start in starts]
         for row, left in enumerate(lefts):
             for position, right in enumerate(rights):
                 place = row * len(rights) + position

@@ -70,10 +70,11 @@ class BytePanel:
         """Returns a reader of the columns from this one on."""
         return BytePanelColumns(self, position)
 
-    def read(self, group: Index, column: Index) -> str:
-        """Returns a register: the bytes of its columns in one group of steps."""
+    def read(self, group: Index, column: Index, offset: int) -> str:
+        """Returns a register: the bytes of the columns from `column + offset` on, in one group."""
         code = self._source.code
-        address = f"{code.index(group)}, {code.index(code.sum([(column, GROUP)]))}"
+        place = code.sum([(column, GROUP)], offset * GROUP)
+        address = f"{code.index(group)}, {code.index(place)}"
         return code.value(f"vector.load {self.value}[{address}] : {self.type}, {self._vector}")
 
     def fill(
@@ -285,9 +286,9 @@ class BytePanelColumns:
     panel: BytePanel
     position: Index
 
-    def read(self, group: Index, offset: int, code: Code) -> str:
+    def read(self, group: Index, offset: int) -> str:
         """Returns the register that starts `offset` columns behind the first one."""
-        return self.panel.read(group, code.sum([(self.position, 1)], offset))
+        return self.panel.read(group, self.position, offset)
 
 
 def _mask(code: Code, count: int, size: int) -> str | None:
