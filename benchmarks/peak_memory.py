@@ -10,6 +10,8 @@ from pathlib import Path
 
 import torch
 
+from pipelines.reference.execution.workspaces import Workspaces
+
 _LIBC = ctypes.CDLL(None)
 
 
@@ -17,7 +19,7 @@ def peak_memory(call: Callable[[], object]) -> int:
     """Returns the bytes by which resident memory rises during a second call, in a forked process.
 
     The first call allocates the memory that later calls reuse. Memory that it frees is returned
-    to the system.
+    to the system, and so is the memory that the reference runner keeps for temporaries.
 
     Raises:
         ValueError: PyTorch has several threads, which do not exist in a forked process.
@@ -30,6 +32,7 @@ def peak_memory(call: Callable[[], object]) -> int:
     if child == 0:
         try:
             call()
+            Workspaces.free_unused()
             _LIBC.malloc_trim(0)
             before = _status("VmRSS")
             # Reset the peak.

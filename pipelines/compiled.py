@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 
 from pipelines.debugging import is_debugging
 from pipelines.rearranged import Rearranged
@@ -32,6 +32,8 @@ class Compiled:
         rearranged: weights that the program reads in another order of elements.
         packer: code that converts the weights, with the rearranged ones, to the program's own
             format; None if the program reads them directly.
+        workspaces: for each entry function of the reference runner, the bytes of memory for
+            temporaries that its caller passes.
         notes: differences from the chosen options, such as a preset that failed.
     """
 
@@ -41,6 +43,7 @@ class Compiled:
     preset: str | None = None
     rearranged: tuple[Rearranged, ...] = ()
     packer: bytes | None = None
+    workspaces: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
 
     @property

@@ -14,7 +14,8 @@ import torch
 from pipelines.backends.backend import BackendInput
 from pipelines.reference.execution.compilation import MachineCode, machine_code
 from pipelines.reference.execution.memory import ResultLayout, descriptor, scalar
-from pipelines.reference.runtime import Runtime
+from pipelines.reference.execution.workspaces import Workspaces
+from pipelines.reference.runtime import Failure, Runtime
 from unmess.core.module.module import Module
 from unmess.core.options.target_options import TargetOptions
 from unmess.core.signature.signature import Signature
@@ -86,12 +87,15 @@ class _Function:
         self._code = code.code
         self._address = code.code.address(entry)
         self._checks = code.checks
+        self._workspace = code.workspaces.get(entry, 0)
+        if self._workspace:
+            Workspaces.reserve(self, self._workspace)
         self._layout = ResultLayout([result.spec for result in signature.results])
         kinds = [argument.kind for argument in signature.arguments]
         self._weights = [position for position, kind in enumerate(kinds) if kind == "weight"]
         self._others = [position for position, kind in enumerate(kinds) if kind != "weight"]
-        # The address of the results, and of each operand.
-        self._array = ctypes.c_void_p * (1 + len(kinds))
+        # The addresses of the results, of each operand, and of the workspace.
+        self._array = ctypes.c_void_p * (2 + len(kinds))
         self._bound: _BoundWeights | None = None
 
     def __call__(self, *operands: torch.Tensor | int | float | bool) -> list[Any]:
@@ -110,10 +114,21 @@ class _Function:
             array[1 + position] = ctypes.addressof(each)
         # MLIR's packed interface takes the address of each argument. The only one is the array.
         cell = ctypes.c_void_p(ctypes.addressof(array))
-        failure = Runtime.get().run(self._address, [ctypes.addressof(cell)])
+        failure = self._run(array, ctypes.addressof(cell))
         if failure:
             raise self._checks[failure.number].error(failure.amount)
         return self._layout.take(structure)
+
+    def _run(self, array: ctypes.Array, cell: int) -> Failure | None:
+        run = Runtime.get().run
+        if not self._workspace:
+            return run(self._address, [cell])
+        workspace = Workspaces.take(self._workspace)
+        try:
+            array[-1] = ctypes.addressof(workspace.descriptor)
+            return run(self._address, [cell])
+        finally:
+            Workspaces.give_back(workspace)
 
     def _bind(self, weights: list[torch.Tensor]) -> _BoundWeights:
         descriptors = list(map(descriptor, weights))
@@ -129,7 +144,8 @@ class _BoundWeights:
 
     Attributes:
         descriptors: memory with a descriptor of each tensor.
-        array: the addresses for a call, which lack those of the results and of other operands.
+        array: the addresses for a call, which lack those of the results, of other operands and of
+            the workspace.
     """
 
     tensors: list[torch.Tensor]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
@@ -60,6 +60,8 @@ class LoweringContext:
         threads: the number of threads for large operations.
         unchecked: whether checks of divisors, indices and sizes are omitted.
         level: LLVM's optimization level; set by a step.
+        workspaces: the bytes of memory for temporaries that the caller passes to each entry
+            function as its last argument; set by a step. There is no argument for 0 bytes.
         of_bf16: whether it computes with bf16; set by a step.
     """
 
@@ -69,6 +71,7 @@ class LoweringContext:
     threads: int
     unchecked: bool = False
     level: int = 0
+    workspaces: dict[str, int] = field(default_factory=dict)
     of_bf16: bool = False
 
 
@@ -93,6 +96,10 @@ def _look_for_bf16(module: ir.Module, context: LoweringContext) -> None:
 def _vectorize(module: ir.Module, context: LoweringContext) -> None:
     if context.level:
         vectorize(module, host_machine(), deserves_schedule, calls_by_function(module))
+
+
+def _share_memory(module: ir.Module, context: LoweringContext) -> None:
+    context.workspaces = share_memory(module, context.entries)
 
 
 def _compute_in_f32(module: ir.Module, context: LoweringContext) -> None:
@@ -190,8 +197,9 @@ PIPELINE: tuple[Pipeline | Step, ...] = (
     Step("reference-outline-tasks", "outline the work of each thread", outline_tasks),
     Step(
         "reference-share-memory",
-        "place temporaries of fixed size in one allocation",
-        share_memory,
+        "place temporaries of fixed size in memory that the caller passes",
+        _share_memory,
+        takes_context=True,
     ),
     Step(
         "reference-reassociate",
@@ -268,13 +276,10 @@ def lower_to_llvm(
     entries: Iterable[str],
     threads: int = 1,
     unchecked: bool = False,
-) -> int:
+) -> LoweringContext:
     """Lowers linalg-on-tensors to the LLVM dialect in place.
 
-    `LoweringContext` describes the arguments.
-
-    Returns:
-        LLVM's optimization level for the program.
+    `LoweringContext` describes the arguments, and the result.
 
     Raises:
         Error: stage `compile`.
@@ -285,4 +290,4 @@ def lower_to_llvm(
             part.apply(module, name)
         else:
             part.apply(module, *([context] if part.takes_context else []))
-    return context.level
+    return context

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import unmess
+from pipelines.reference.execution.workspaces import Workspaces
 
 
 def resident_mb() -> float:
@@ -194,3 +195,21 @@ def test_memory_is_not_reused_before_the_last_scatter_has_read_it():
     program = unmess.capture(scatters, (torch.randn(3, 5), torch.randn(3, 2)))
     report = unmess.check(program, on="reference", calls=1)
     assert report.ok, report.error
+
+
+def gathers_rows(x, index):
+    return (x @ x).softmax(-1)[index].cumsum(0)
+
+
+def test_a_call_that_fails_gives_its_workspace_back():
+    x = torch.randn(256, 256)
+    program = unmess.capture(gathers_rows, (x, torch.tensor([1])))
+    run = unmess.load(program, on="reference")
+    good = torch.tensor([3])
+    torch.testing.assert_close(run(x, good), gathers_rows(x, good))
+    workspace = Workspaces._free[-1]
+    with pytest.raises(unmess.Error, match="index out of range"):
+        run(x, torch.tensor([256]))
+    assert Workspaces._free[-1] is workspace
+    torch.testing.assert_close(run(x, good), gathers_rows(x, good))
+    assert Workspaces._free[-1] is workspace

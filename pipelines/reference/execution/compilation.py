@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import torch
@@ -34,12 +35,13 @@ class Code(Protocol):
 class MachineCode:
     """A program in this process.
 
-    `checks` and `has_globals` are the same as in `Compiled`.
+    The other attributes are the same as in `Compiled`.
     """
 
     code: Code
     checks: tuple[Check, ...]
     has_globals: bool
+    workspaces: Mapping[str, int]
 
 
 def machine_code(
@@ -58,7 +60,7 @@ def machine_code(
     key = cache_key(module, "reference", ("torch-mlir",), target)
     if compiled := find(key):
         try:
-            return MachineCode(_Loaded(compiled), compiled.checks, compiled.has_globals)
+            return _with_data_of(compiled, _Loaded(compiled))
         except Unloadable:
             # It loaded when it was stored. This process lacks a library that it uses.
             pass
@@ -69,26 +71,36 @@ def machine_code(
     enter_stage("compile")
     changes = has_globals(module)
     assertions = Assertions()
-    engine = _compile(module, assertions, unchecked)
-    checks = tuple(assertions.checks)
+    engine, workspaces = _compile(module, assertions, unchecked)
+    compiled = Compiled(b"", changes, tuple(assertions.checks), workspaces=workspaces)
     try:
-        compiled = Compiled(_object_file(engine), changes, checks)
+        compiled = replace(compiled, code=_object_file(engine))
         code = _Loaded(compiled)
     except Unloadable:
-        return MachineCode(_Jitted(engine), checks, changes)
+        return _with_data_of(compiled, _Jitted(engine))
     keep(key, compiled, "reference", module.name)
-    return MachineCode(code, checks, changes)
+    return _with_data_of(compiled, code)
 
 
-def _compile(module: Module, assertions: Assertions, unchecked: bool) -> ExecutionEngine:
-    """Compiles a module at stage `linalg`. Lowers its IR in place."""
+def _with_data_of(compiled: Compiled, code: Code) -> MachineCode:
+    return MachineCode(code, compiled.checks, compiled.has_globals, compiled.workspaces)
+
+
+def _compile(
+    module: Module, assertions: Assertions, unchecked: bool
+) -> tuple[ExecutionEngine, dict[str, int]]:
+    """Compiles a module at stage `linalg`. Lowers its IR in place.
+
+    Returns:
+        The code, and the size of the workspace of each entry function.
+    """
     # Imported here, because cached programs do not need it.
     from pipelines.reference.pipeline import lower_to_llvm
 
     threads = torch.get_num_threads()
-    level = lower_to_llvm(module.ir, module.name, assertions, module.entries, threads, unchecked)
+    done = lower_to_llvm(module.ir, module.name, assertions, module.entries, threads, unchecked)
     try:
-        engine = ExecutionEngine(module.ir, opt_level=level)
+        engine = ExecutionEngine(module.ir, opt_level=done.level)
         for symbol, address in Runtime.get().symbols.items():
             engine.raw_register_runtime(symbol, ctypes.c_void_p(address))
         # LLVM compiles a function at its first lookup.
@@ -100,7 +112,7 @@ def _compile(module: Module, assertions: Assertions, unchecked: bool) -> Executi
             f"LLVM cannot compile the module: {first_line(problem)}",
             hint="try --on iree-cpu, and report this bug with the model",
         ) from problem
-    return engine
+    return engine, done.workspaces
 
 
 def _object_file(engine: ExecutionEngine) -> bytes:
