@@ -7,7 +7,6 @@ import sys
 BENCHMARKS = {
     "bf16": ("BERT-base in bf16 and in f32: both runners and eager", "2 min"),
     "bundle": ("start of a process to the first result: a bundle, eager PyTorch", "1 min"),
-    "cache": ("loading a program, first and from the cache", "2 min"),
     "cliffs": ("operators of the recipes: both runners and eager, slowest first", "hours"),
     "dynamic_batch": ("iree-cpu: default preset and plain, a dynamic batch", "10 min"),
     "dynamic_sizes": ("iree-cpu: default preset and plain, images and lines of any size", "5 min"),
@@ -20,12 +19,14 @@ BENCHMARKS = {
     "iree_models": ("iree-cpu, eager and torch.compile, ten models", "15 min"),
     "integers": ("integer programs: both runners, eager and ONNX Runtime, five models", "3 min"),
     "large_model": ("capture and lower to linalg: a Llama of a billion parameters", "2 min"),
+    "load": ("loading a model, first and again: both runners and Inductor", "5 min"),
     "partition": ("compiled regions and eager operators, ten models; cost of a region", "15 min"),
     "peers": ("both runners, eager, Inductor, ONNX Runtime and OpenVINO, ten models", "40 min"),
     "presets": ("iree-cpu: every preset, three models", "3 min"),
     "recurrent": ("LSTM, GRU and RNN: both runners and eager", "3 min"),
     "reference": ("reference runner and eager: time, memory, errors", "4 min"),
     "startup": ("start-up: commands, bare imports; many models at once", "20 min"),
+    "tasks": ("detection, video, speech, training and others: runners, eager, Inductor", "25 min"),
 }
 USAGE = "usage: ./pixiw run bench NAME … | --all"
 

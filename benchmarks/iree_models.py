@@ -121,14 +121,14 @@ def by_turns(
     return medians, {side: min(own) for side, own in cpu_times.items()}
 
 
-def in_a_row(calls: dict[str, Callable], args: tuple) -> dict[str, float]:
+def in_a_row(calls: dict[str, Callable], args: tuple, turns: int = _TURNS) -> dict[str, float]:
     """Returns median seconds per call, of calls in a row.
 
     After a call, threads of PyTorch and of ONNX Runtime spin for some milliseconds, which disturbs
     the next side. So each side makes several calls in a row, and the first two do not count.
     """
     times: dict[str, list[float]] = {side: [] for side in calls}
-    for _ in range(_TURNS):
+    for _ in range(turns):
         for side, call in calls.items():
             for index in range(_IN_A_ROW):
                 start = time.perf_counter()
