@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from dataclasses import dataclass, replace
 from functools import cache
@@ -36,19 +37,19 @@ class Machine:
             rows: the number of rows of the whole result, `None` if dynamic.
         """
         lanes = self.vector_bytes // item
-        half = self.registers // 2
+        # Four registers are for the operands. With 16 sums, no addition waits for an earlier one.
+        sums = min(self.registers - 4, 16)
         # Two vectors per row for each broadcast number, and narrower ones for few columns. The last
         # tile of a row is narrower, so other widths need as many vectors.
         while columns is not None and lanes > 2 and columns <= lanes // 2:
             lanes //= 2
         width = lanes if columns is not None and columns <= lanes else 2 * lanes
         vectors = max(width * item // self.vector_bytes, 1)
-        most = max(half // vectors, 1)
+        most = max(sums // vectors, 1)
         if rows is None:
             return width, most
-        heights = range(min(most, rows), max(most // 2, 1) - 1, -1) or [rows]
-        height = min(heights, key=lambda h: (-(-rows // h) * h, -h), default=rows)
-        return width, max(height, 1)
+        # As few tiles as possible, and equal ones.
+        return width, max(math.ceil(rows / math.ceil(rows / most)), 1) if rows else 1
 
 
 AVX512 = Machine(vector_bytes=64, registers=32, fuses=True)

@@ -12,7 +12,7 @@
 // CHECK:         %[[PANEL:.*]] = memref.alloc()
 // AVX512:        scf.for {{.*}} -> (vector<32xf32>, vector<32xf32>, vector<32xf32>, vector<32xf32>, vector<32xf32>, vector<32xf32>, vector<32xf32>, vector<32xf32>)
 // AVX512:          vector.load %[[PANEL]][{{.*}}] : memref<100x32xf32>, vector<32xf32>
-// AVX2:          scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// AVX2:          scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
 // AVX2:            vector.load %[[PANEL]][{{.*}}] : memref<100x16xf32>, vector<16xf32>
 // CHECK-NOT:       %arg2
 // CHECK:           vector.fma

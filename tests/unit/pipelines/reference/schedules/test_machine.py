@@ -10,13 +10,13 @@ from pipelines.reference.schedules.machine import AVX2, AVX512, NEON, SSE
 def test_a_tile_leaves_registers_for_its_operands(machine, item, columns, rows):
     width, height = machine.tile(item, columns, rows)
     registers = height * -(-width * item // machine.vector_bytes)
-    assert 0 < registers <= machine.registers // 2
+    assert 0 < registers <= machine.registers - 4
     assert rows is None or height <= rows
 
 
 def test_columns_that_fill_two_registers():
     assert AVX512.tile(4, 3136, 64) == (32, 8)
-    assert AVX2.tile(4, 3136, 64) == (16, 4)
+    assert AVX2.tile(4, 3136, 64) == (16, 6)
     assert NEON.tile(4, 3136, 64) == (8, 8)
 
 
