@@ -106,8 +106,9 @@ class Runtime:
 def _keep_freed_memory() -> None:
     """Makes the C library keep up to 128 MB of freed memory for later calls.
 
-    By default, it returns the memory of large temporaries to the system. The system clears the
-    memory of the next ones, page by page, which took a quarter of the time of a Swin-T.
+    By default, it returns the memory of large buffers to the system, and the system clears the
+    memory of the next ones, page by page. This concerns results, and temporaries that are not in a
+    workspace (`execution/workspaces.py`).
     """
     if any(name in os.environ for name in _OWN_SETTINGS):
         return
