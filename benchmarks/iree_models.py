@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 import unmess
+from unmess.core.errors.error import first_line
 
 MODELS = (
     "torchvision:resnet18",
@@ -136,6 +137,37 @@ def in_a_row(calls: dict[str, Callable], args: tuple, turns: int = _TURNS) -> di
                 if index >= _IGNORED:
                     times[side].append(time.perf_counter() - start)
     return {side: statistics.median(own) for side, own in times.items()}
+
+
+def right_calls(
+    builds: dict[str, Callable[[], Callable]],
+    results_of: Callable[[Callable], Any],
+    expected: Any,
+    tolerance: float,
+) -> tuple[dict[str, Callable], dict[str, str]]:
+    """Compiles each side, and compares its results with eager's.
+
+    Args:
+        builds: functions that compile and return a call, by side.
+        results_of: makes the calls whose results are compared.
+        tolerance: the largest allowed difference, relative to the largest magnitude.
+
+    Returns:
+        The calls with right results, and the reason for each other side.
+    """
+    calls, problems = {}, {}
+    for side, build in builds.items():
+        try:
+            call = build()
+            difference = difference_of(results_of(call), expected)
+        except Exception as problem:
+            problems[side] = first_line(problem)
+            continue
+        if difference < tolerance:
+            calls[side] = call
+        else:
+            problems[side] = f"it differs from eager by {difference:.1e}"
+    return calls, problems
 
 
 def difference_of(result: Any, expected: Any) -> float:

@@ -30,9 +30,8 @@ from typing import Any
 import torch
 
 import unmess
-from benchmarks.iree_models import difference_of, model_of
+from benchmarks.iree_models import model_of, right_calls
 from benchmarks.peer_environment import LOCKS, Missing, environment
-from unmess.core.errors.error import first_line
 
 MODELS = (
     "torchvision:resnet18",
@@ -126,21 +125,10 @@ def _measure(name: str, batch: int, threads: int, folder: str) -> dict[str, dict
     torch.manual_seed(0)
     torch.set_num_threads(threads)
     model, args = _example(name, batch)
-    problems: dict[str, str] = {}
-    calls: dict[str, Call] = {}
     with torch.no_grad(), tempfile.TemporaryDirectory() as scratch:
         expected = model(*args)
-        for side, build in _sides(model, args, threads, folder, Path(scratch)).items():
-            try:
-                call = build()
-                difference = difference_of(call(), expected)
-            except Exception as problem:
-                problems[side] = first_line(problem)
-                continue
-            if difference < _TOLERANCE:
-                calls[side] = call
-            else:
-                problems[side] = f"it differs from eager by {difference:.1e}"
+        sides = _sides(model, args, threads, folder, Path(scratch))
+        calls, problems = right_calls(sides, lambda call: call(), expected, _TOLERANCE)
         first, in_a_row = dict.fromkeys(calls, math.inf), dict.fromkeys(calls, math.inf)
         for _ in range(TURNS):
             for side, call in calls.items():

@@ -29,8 +29,7 @@ from torch import nn
 from torch.nn import functional
 
 import unmess
-from benchmarks.iree_models import difference_of, in_a_row, model_of
-from unmess.core.errors.error import first_line
+from benchmarks.iree_models import in_a_row, model_of, right_calls
 
 SIDES = ("eager", "Inductor", "iree-cpu", "reference")
 # The largest allowed difference from eager, relative to the largest value of a result.
@@ -77,20 +76,10 @@ def _measure(name: str) -> dict[str, dict[str, Any]]:
     warnings.filterwarnings("ignore")
     torch.manual_seed(0)
     builds, args = CASES[name]()
-    calls: dict[str, Call] = {}
-    problems: dict[str, str] = {}
     expected = _first_results(builds["eager"](), args)
-    for side, build in builds.items():
-        try:
-            call = build()
-            difference = difference_of(_first_results(call, args), expected)
-        except Exception as problem:
-            problems[side] = first_line(problem)
-            continue
-        if difference < _TOLERANCE:
-            calls[side] = call
-        else:
-            problems[side] = f"it differs from eager by {difference:.1e}"
+    calls, problems = right_calls(
+        builds, lambda call: _first_results(call, args), expected, _TOLERANCE
+    )
     return {"times": in_a_row(calls, args, _TURNS), "problems": problems}
 
 
