@@ -15,6 +15,7 @@ from pipelines.indices.stablehlo import CHECK_STABLEHLO_INDICES
 from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import entry_function
 from pipelines.iree.assertions import ASSERTION_LINES, JOIN_ASSERTIONS
+from pipelines.iree.bf16_conversions import CONVERT_THROUGH_F32
 from pipelines.iree.boolean_bytes import KEEP_BOOLEANS_IN_BYTES
 from pipelines.iree.buffer_limit import LIMIT_BUFFERS
 from pipelines.iree.channels_last import CHANNELS_LAST, CHANNELS_LAST_FEW_REGISTERS
@@ -112,6 +113,7 @@ _ALONE = (
     JOIN_ASSERTIONS,
     ASSERTION_LINES,
     ELEMENTARY_FUNCTIONS,
+    CONVERT_THROUGH_F32,
     CROP_TO_WINDOWS,
     INLINE_FLOAT8_CASTS,
     LONG_SUMS,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.iree.assertions import ASSERTION_LINES
+from pipelines.iree.bf16_conversions import CONVERT_THROUGH_F32
 from pipelines.iree.branch_references import copy_references
 from pipelines.iree.buffer_limit import LIMIT_BUFFERS
 from pipelines.iree.compilation import ERROR, NOT_COMPILED, REFUSED
@@ -121,6 +122,7 @@ def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tupl
     if target.is_cpu:
         KEEP_EXPONENTIALS.apply(ir)
         ELEMENTARY_FUNCTIONS.apply(ir)
+        CONVERT_THROUGH_F32.apply(ir)
     for step in preset.steps_for(few_registers=target.few_registers):
         step.apply(ir)
     CROP_TO_WINDOWS.apply(ir)

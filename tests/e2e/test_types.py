@@ -68,6 +68,26 @@ def test_casts(source):
     assert_like_eager(casts, x)
 
 
+def test_casts_on_a_cpu_without_bf16():
+    """LLVM calls functions of a library where a CPU has no instruction for a cast."""
+    inputs = {source: numbers(source) for source in TYPES if not source.is_complex}
+    # Halfway between two bf16 numbers, next to halfway, and rounded twice.
+    halfway = torch.tensor([257, 259, 65791, 65793, -257, 2**31 + 2**23 + 1, 2**53 + 1])
+    inputs[torch.int64] = torch.cat([inputs[torch.int64], halfway])
+
+    def casts(*inputs):
+        return [
+            (x.clamp(min=0) if x.is_floating_point() and target == torch.uint8 else x).to(target)
+            for x in inputs
+            for target in TYPES
+        ]
+
+    program = unmess.capture(casts, tuple(inputs.values()))
+    run = unmess.load(program, on="iree-cpu", target=unmess.TargetOptions(cpu="generic"))
+    for mine, eager in zip(run(*program.args), casts(*program.args), strict=True):
+        torch.testing.assert_close(mine, eager, rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("runner", ["reference", "iree-cpu"])
 @pytest.mark.parametrize("dialect", ["linalg", "tosa", "stablehlo"])
 def test_casts_in_vector_code(dialect, runner):

@@ -182,6 +182,22 @@ def test_iree_does_not_compile_a_global_tensor_below_its_function():
         ml_program.global private mutable @seed(dense<0> : tensor<i64>) : tensor<i64>""")
 
 
+def test_iree_converts_no_integer_to_bf16_without_instructions():
+    text = """
+    func.func @main(%x: i64) -> bf16 {
+      %0 = tensor.empty() : tensor<8xbf16>
+      %1 = linalg.map outs(%0 : tensor<8xbf16>) (%_: bf16) {
+        %2 = arith.sitofp %x : i64 to bf16
+        linalg.yield %2 : bf16
+      }
+      %c0 = arith.constant 0 : index
+      %3 = tensor.extract %1[%c0] : tensor<8xbf16>
+      return %3 : bf16
+    }"""
+    with pytest.raises(Exception, match="undefined symbol: __truncsfbf2"):
+        run_by_iree(text, cpu="generic")
+
+
 def test_iree_does_not_compile_a_loop_with_a_computed_boolean():
     with pytest.raises(Exception, match=r"target materialization from \('i1'\)"):
         run_by_iree("""

@@ -89,12 +89,12 @@ def _compiled(through, program, model, inputs):
     return lambda *args: run(*(x.view(torch.int8) if x.dtype == torch.uint8 else x for x in args))
 
 
-def run_by_iree(text: str):
+def run_by_iree(text: str, cpu: str = "host"):
     """Returns the function `main` of a module, compiled by IREE without the steps of unmess."""
     import iree.compiler
     import iree.runtime
 
-    options = ["--iree-llvmcpu-target-cpu=host", "--iree-input-demote-f64-to-f32=false"]
+    options = [f"--iree-llvmcpu-target-cpu={cpu}", "--iree-input-demote-f64-to-f32=false"]
     binary = iree.compiler.compile_str(text, target_backends=["llvm-cpu"], extra_args=options)
     program = iree.runtime.load_vm_flatbuffer(binary, driver="local-sync")
 
