@@ -155,6 +155,9 @@ CONVOLUTIONS = {
     "small image": (nn.Conv2d(8, 16, 3, padding=1), (2, 8, 7, 7)),
     "pointwise": (nn.Conv2d(8, 16, 1), (1, 8, 9, 9)),
     "strided": (nn.Conv2d(3, 8, 7, stride=2, padding=3), (1, 3, 64, 64)),
+    # The copy of a row of 15 columns writes 16, also in a panel of 480 columns, 15 tiles of 32.
+    "odd rows": (nn.Conv2d(3, 20, 3, padding=1), (1, 3, 32, 15)),
+    "every second column": (nn.Conv2d(4, 20, 3, stride=2, padding=1), (1, 4, 31, 29)),
     "strides of different sizes": (nn.Conv2d(3, 8, (3, 2), stride=(2, 3)), (1, 3, 20, 19)),
     "dilated": (nn.Conv2d(4, 8, 3, dilation=2), (1, 4, 33, 35)),
     "grouped": (nn.Conv2d(8, 12, 3, groups=4), (2, 8, 10, 11)),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pipelines.reference.schedules.code import Code
-from pipelines.reference.schedules.panel import Source, transposed
+from pipelines.reference.schedules.panel import Source, pitch, transposed
 from pipelines.reference.schedules.places import Index, Place, load
 
 # The steps of the sum in a lane.
@@ -49,7 +49,7 @@ class BytePanel:
         self._source = source
         self.depth = math.prod(source.found.sizes[dimension] for dimension in source.found.depth)
         rows = -(-self.depth // GROUP)
-        self.type = f"memref<{rows}x{width * GROUP}xi8>"
+        self.type = f"memref<{rows}x{pitch(width * GROUP, 1)}xi8>"
         self.value = source.code.memory(self.type)
         self._lanes = source.machine.vector_bytes // source.item
         self._vector = f"vector<{source.machine.vector_bytes}xi8>"

@@ -24,7 +24,7 @@ from torch_mlir import ir
 from pipelines.ir.contraction import Contraction, find_contraction, indexing_maps
 from pipelines.reference.schedules.kernel import Kernel
 from pipelines.reference.schedules.machine import Machine
-from pipelines.reference.schedules.panel import CHAIN, InPlace, Panel, PanelColumns, Source
+from pipelines.reference.schedules.panel import CHAIN, InPlace, Panel, PanelColumns, Source, written
 from pipelines.reference.schedules.places import (
     Buffer,
     Index,
@@ -176,7 +176,9 @@ class ContractionKernel(Kernel):
         counts = [group, *(found.sizes[d] for d in shared[1:])]
         count = math.prod(counts)
         width, height = self.machine.tile(self.source.item, count, self._known_rows())
-        panel = self.panel(-(-count // width) * width)
+        columns = found.sizes[found.column]
+        needed = count - columns + written(columns, self.lanes)
+        panel = self.panel(-(-needed // width) * width)
         flat = self._flat_output(len(shared))
         # The first column of the panel in the flat result.
         origin = code.sum([(place[shared[0]], count // group)])
@@ -193,10 +195,10 @@ class ContractionKernel(Kernel):
                     )
                     start = code.sum([(place[shared[0]], 1), (steps[shared[0]], 1)])
                     there = {**place, **steps, shared[0]: start, found.column: 0}
-                    panel.fill(there, depths, found.sizes[found.column], offset)
+                    panel.fill(there, depths, columns, offset)
                 with Nest(code, rows, self.sizes, place) as inner:
-                    for columns, size in self.columns(count, width):
-                        with code.loop(*columns, width) as position:
+                    for tiles, size in self.columns(count, width):
+                        with code.loop(*tiles, width) as position:
                             self._rows(
                                 {**inner, found.column: code.sum([(origin, 1), (position, 1)])},
                                 height,

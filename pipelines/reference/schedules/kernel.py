@@ -7,7 +7,7 @@ from torch_mlir import ir
 from pipelines.ir.contraction import indexing_maps, loop_sizes
 from pipelines.reference.schedules.code import Code
 from pipelines.reference.schedules.machine import Machine
-from pipelines.reference.schedules.places import Buffer, Index, load, sum_of_dimensions, zeros
+from pipelines.reference.schedules.places import Buffer, Index, load, mask, sum_of_dimensions, zeros
 
 # An attribute of a contraction that starts at zero, whatever its result holds before.
 STARTS_AT_ZERO = "unmess.starts_at_zero"
@@ -111,9 +111,7 @@ class Kernel:
 
     def mask(self, width: int, valid: Index | None) -> str | None:
         """Returns the mask of the valid columns of a vector, or None if all are valid."""
-        if valid is None or valid == width:
-            return None
-        return self.code.value(f"vector.create_mask {self.code.index(valid)} : vector<{width}xi1>")
+        return mask(self.code, width, valid)
 
     def load(self, buffer: Buffer, address: str, width: int, mask: str | None) -> str:
         """Returns the vector at an address of a buffer, with zeros where the mask is false."""

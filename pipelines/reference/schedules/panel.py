@@ -16,11 +16,15 @@ from pipelines.reference.schedules.places import (
     Place,
     Ranges,
     load,
+    load_columns,
     load_number,
+    stride_of,
 )
 
 # Bytes of a panel: half of a small second-level cache.
 _BYTES = 256 * 1024
+# Bytes of a cache line.
+_LINE = 64
 # Number of steps that a register sums before it is added to the result. Long chains of additions
 # lose precision, and eager's kernels cut them too.
 CHAIN = 512
@@ -45,6 +49,11 @@ class Source:
     sizes: list[Index]
     element: ir.Type
     machine: Machine
+
+    @property
+    def lanes(self) -> int:
+        """The number of elements in a register."""
+        return self.machine.vector_bytes // self.item
 
     @property
     def item(self) -> int:
@@ -84,7 +93,10 @@ class Panel:
             else:
                 rows = code.value(f"arith.muli {code.index(rows)}, {code.index(size)} : index")
         self._is_dynamic = isinstance(rows, str)
-        self.type = f"memref<{'?' if self._is_dynamic else rows}x{width}x{source.element}>"
+        self.type = (
+            f"memref<{'?' if self._is_dynamic else rows}x{pitch(width, source.item)}x"
+            f"{source.element}>"
+        )
         if self._is_dynamic:
             self.value = code.value(f"memref.alloc({rows}) {{alignment = 64 : i64}} : {self.type}")
         else:
@@ -159,12 +171,41 @@ class Panel:
         inner = next((d for d in depths if source.buffer.access[-1] == [(d, 1)]), None)
         steps = [d for d in depths if d != inner]
         with Ranges(code, steps, depths, place) as here:
-            if inner is None:
+            if inner is None and isinstance(count, int) and self._is_contiguous():
+                self._copy(here, count, offset)
+            elif inner is None:
                 with code.loop(0, count) as lane:
                     spot = {**here, column: code.sum([(place[column], 1), (lane, 1)])}
                     self._move(spot, code.sum([(lane, 1), (offset, 1)]))
             else:
                 self._transpose(here, inner, depths[inner], count, offset)
+
+    def _is_contiguous(self) -> bool:
+        """Returns whether adjacent columns are adjacent elements, or every second one."""
+        return stride_of(self._source.buffer, self._source.found.column) in (1, 2)
+
+    def _copy(self, place: Place, count: int, offset: Index) -> None:
+        """Copies columns in vectors, and writes zeros behind them, up to a power of two."""
+        lanes = self._source.lanes
+        whole = count // lanes * lanes
+        if whole:
+            with self._source.code.loop(0, whole, lanes) as lane:
+                self._copy_vector(place, lane, offset, lanes, None)
+        if rest := count - whole:
+            self._copy_vector(place, whole, offset, _power_of_two(rest), rest)
+
+    def _copy_vector(
+        self, place: Place, lane: Index, offset: Index, width: int, valid: int | None
+    ) -> None:
+        source, code = self._source, self._source.code
+        column = source.found.column
+        spot = {**place, column: code.sum([(place[column], 1), (lane, 1)])}
+        value = load_columns(code, source.buffer, spot, column, width, valid, source.element)
+        there = code.index(code.sum([(lane, 1), (offset, 1)]))
+        code.add(
+            f"vector.store {value}, {self.value}[{self._row(spot)}, {there}] : {self.type}, "
+            f"vector<{width}x{source.element}>"
+        )
 
     def _transpose(
         self,
@@ -269,6 +310,30 @@ class PanelColumns:
         Ignores the mask, because the panel is padded to whole vectors.
         """
         return self.panel.read(place, self.position, vector)
+
+
+def written(count: int, lanes: int) -> int:
+    """Returns how many columns a copy of `count` columns writes: in registers, then in one vector.
+
+    Args:
+        lanes: the number of elements in a register.
+    """
+    rest = count % lanes
+    return count - rest + (_power_of_two(rest) if rest else 0)
+
+
+def _power_of_two(count: int) -> int:
+    return 1 << (count - 1).bit_length()
+
+
+def pitch(width: int, item: int) -> int:
+    """Returns the distance of the rows of a panel: as `width`, or a cache line more.
+
+    A row of several tiles must be an odd number of cache lines. If the number is divisible by a
+    power of two, the same columns of all rows compete for a few sets of the first-level cache.
+    """
+    lines = -(-width * item // _LINE)
+    return width if lines <= 2 or lines % 2 else (lines + 1) * _LINE // item
 
 
 def _block(source: Source, width: int) -> tuple[int | None, int]:

@@ -59,6 +59,63 @@ def load(
     return _widened(code, value, vector, f"vector<{width}x{wide}>")
 
 
+def load_columns(
+    code: Code,
+    buffer: Buffer,
+    place: Place,
+    column: int,
+    width: int,
+    valid: int | None,
+    wide: ir.Type,
+) -> str:
+    """Returns the vector of elements of a buffer for adjacent columns, widened.
+
+    Reads nothing behind the last column, and has zeros after it.
+
+    Args:
+        place: where the columns start.
+        column: their dimension. It indexes the last axis, every element of it or every second one.
+        valid: the number of columns, or None for `width`.
+        wide: the element type of the result.
+    """
+    if stride_of(buffer, column) == 1:
+        address = buffer.at(code, place)
+        return load(code, buffer, address, width, mask(code, width, valid), wide)
+    # Take the even elements of one vector, and the odd ones of another, which starts at the last
+    # element of the first one.
+    narrow = ir.MemRefType(buffer.type).element_type
+    elements = 2 * (width if valid is None else valid) - 1
+    first = min(elements, width)
+    low = load(code, buffer, buffer.at(code, place), width, mask(code, width, first), narrow)
+    high, beyond = low, elements - width + 1
+    if beyond > 0:
+        *axes, last = buffer.access
+        start = code.sum([(place.get(d, 0), factor) for d, factor in last], width - 1)
+        outer = Buffer(buffer.value, buffer.type, axes).at(code, place)
+        address = ", ".join([*([outer] if axes else []), code.index(start)])
+        high = load(code, buffer, address, width, mask(code, width, min(beyond, width)), narrow)
+    picked = [2 * n if 2 * n < width else 2 * n + 1 for n in range(width)]
+    vector = f"vector<{width}x{narrow}>"
+    value = code.value(f"vector.shuffle {low}, {high} {picked} : {vector}, {vector}")
+    return _widened(code, value, vector, f"vector<{width}x{wide}>")
+
+
+def stride_of(buffer: Buffer, column: int) -> int | None:
+    """Returns the distance of the elements of adjacent columns along the last axis.
+
+    It is 0 if the columns index no axis, and None if they index another one.
+    """
+    *others, last = [dict(terms).get(column, 0) for terms in buffer.access] or [0]
+    return None if any(others) else last
+
+
+def mask(code: Code, width: int, valid: Index | None) -> str | None:
+    """Returns the mask of the first `valid` elements of a vector, or None if all are valid."""
+    if valid is None or valid == width:
+        return None
+    return code.value(f"vector.create_mask {code.index(valid)} : vector<{width}xi1>")
+
+
 def zeros(code: Code, vector: str, element: ir.Type) -> str:
     """Returns a vector of zeros.
 

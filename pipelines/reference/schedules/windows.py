@@ -21,7 +21,7 @@ from torch_mlir import ir
 from pipelines.ir.contraction import find_contraction, indexing_maps, loop_sizes
 from pipelines.reference.schedules.kernel import Kernel
 from pipelines.reference.schedules.machine import Machine
-from pipelines.reference.schedules.places import Buffer, Index, Nest, Place
+from pipelines.reference.schedules.places import Buffer, Nest, Place, load_columns, stride_of
 
 # Operations that bodies may contain. They also work on vectors, and never trap.
 _BODY = (
@@ -111,15 +111,10 @@ class _Windows(Kernel):
         self.reads = None if None in reads or not _is_plain(self.out) else reads
 
     def _read(self, buffer: Buffer) -> _Read | None:
-        if not all(self._factor(terms) == 0 for terms in buffer.access[:-1]):
-            return None
-        stride = self._factor(buffer.access[-1]) if buffer.access else 0
+        stride = stride_of(buffer, self.column)
         if stride and not _is_plain(buffer):
             return None
         return _Read(buffer, stride) if stride in (0, 1, 2) else None
-
-    def _factor(self, terms: list[tuple[int, int]]) -> int:
-        return sum(factor for dimension, factor in terms if dimension == self.column)
 
     def text(self) -> str:
         """Returns the whole function."""
@@ -190,28 +185,7 @@ class _Windows(Kernel):
             address = buffer.at(code, place)
             number = code.value(f"memref.load {buffer.value}[{address}] : {buffer.type}")
             return code.value(f"vector.broadcast {number} : {self.element} to {vector}")
-        if read.stride == 1:
-            return self.load(buffer, buffer.at(code, place), width, self.mask(width, valid))
-        # Take every second element: the even ones of one vector, and the odd ones of another. The
-        # second starts at the last element of the first, so that no element after the last column
-        # is read.
-        elements = 2 * (width if valid is None else valid) - 1
-        low = self.load(
-            buffer, buffer.at(code, place), width, self.mask(width, min(elements, width))
-        )
-        beyond = max(elements - width + 1, 0)
-        if not beyond:
-            high = low
-        else:
-            axis = code.sum([(self._last_index(buffer, place), 1)], width - 1)
-            indices = buffer.at(code, place).split(", ")[:-1]
-            address = ", ".join([*indices, code.index(axis)])
-            high = self.load(buffer, address, width, self.mask(width, min(beyond, width)))
-        picked = [2 * n if 2 * n < width else width + 2 * n - width + 1 for n in range(width)]
-        return code.value(f"vector.shuffle {low}, {high} {picked} : {vector}, {vector}")
-
-    def _last_index(self, buffer: Buffer, place: Place) -> Index:
-        return self.code.sum([(place.get(d, 0), factor) for d, factor in buffer.access[-1]])
+        return load_columns(code, buffer, place, self.column, width, valid, self.element)
 
     def _combined(self, inputs: list[str], total: str, vector: str) -> str:
         """Emits the body for these inputs and this total, and returns its result."""
