@@ -39,7 +39,7 @@ def products_around_tile_boundaries():
     pairs = [
         (torch.randn(rows, depth), torch.randn(depth, columns))
         for rows in (1, 2, 8, 9, 17, 40)
-        for depth, columns in ((1, 1), (3, 7), (16, 16), (17, 31), (33, 33), (40, 65))
+        for depth, columns in ((1, 1), (3, 7), (16, 16), (17, 31), (33, 33), (40, 65), (100, 50))
     ]
     return captured(Products(), pairs)
 
@@ -153,6 +153,8 @@ def test_vectors(always_vectors):
 CONVOLUTIONS = {
     "plain": (nn.Conv2d(5, 9, 3, padding=1), (1, 5, 30, 33)),
     "small image": (nn.Conv2d(8, 16, 3, padding=1), (2, 8, 7, 7)),
+    "last columns": (nn.Conv2d(70, 40, 3, padding=1), (2, 70, 7, 7)),
+    "last columns of rows": (nn.Conv2d(9, 34, 3, padding=1), (1, 9, 30, 35)),
     "pointwise": (nn.Conv2d(8, 16, 1), (1, 8, 9, 9)),
     "strided": (nn.Conv2d(3, 8, 7, stride=2, padding=3), (1, 3, 64, 64)),
     # The copy of a row of 15 columns writes 16, also in a panel of 480 columns, 15 tiles of 32.

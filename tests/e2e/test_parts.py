@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from torch.utils import _pytree as pytree
 
 import unmess
 
@@ -60,6 +61,38 @@ def test_results_do_not_depend_on_the_number_of_threads(threads, inputs):
     run = load(model, inputs)
     threads(1)
     assert all(map(torch.equal, run(*inputs), results[1]))
+
+
+class Contractions(nn.Module):
+    """Products and convolutions whose parts have few rows, or other last columns than the whole."""
+
+    def __init__(self):
+        super().__init__()
+        self.convolutions = nn.ModuleList(
+            nn.Conv2d(128, filters, size, padding=size // 2)
+            for filters, size in ((32, 1), (40, 3), (72, 3))
+        )
+
+    def forward(self, pairs, images):
+        return [a @ b for a, b in pairs], [
+            convolution(image) for convolution in self.convolutions for image in images
+        ]
+
+
+def test_contractions_do_not_depend_on_the_number_of_threads(threads):
+    torch.manual_seed(0)
+    pairs = [
+        (torch.randn(rows, 1100), torch.randn(1100, columns))
+        for rows in (20, 32, 72)
+        for columns in (49, 104, 196)
+    ]
+    inputs = pairs, [torch.randn(1, 128, size, size) for size in (7, 10, 33)]
+    model, results = Contractions(), []
+    for count in (1, 2, 3, 5):
+        threads(count)
+        results.append(pytree.tree_leaves(load(model, inputs)(*inputs)))
+    for others in results[1:]:
+        assert all(map(torch.equal, others, results[0]))
 
 
 def test_a_failed_check_in_a_thread_fails_that_call_only(threads, inputs):

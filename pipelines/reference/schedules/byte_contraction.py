@@ -75,20 +75,6 @@ class _ByteContraction(ContractionKernel):
         self._vector = f"vector<{self.lanes}xi32>"
         self._bytes = f"vector<{machine.vector_bytes}xi8>"
 
-    def is_contiguous(self) -> bool:
-        """Returns whether the left operand's bytes of a sum are adjacent, in the panel's order."""
-        if self.lhs.access[-1] != [(self.found.depth[-1], 1)]:
-            return False
-        strides, _ = ir.MemRefType(self.lhs.type).get_strides_and_offset()
-        expected = 1
-        axes = list(zip(self.lhs.access, strides, strict=True))
-        for dimension in reversed(self.found.depth):
-            found = [stride for terms, stride in axes if terms == [(dimension, 1)]]
-            if found != [expected] and self.found.sizes[dimension] != 1:
-                return False
-            expected *= self.found.sizes[dimension]
-        return True
-
     def panel(self, width: int) -> BytePanel:
         """Returns a panel of `width` columns."""
         return BytePanel(self.source, -(-width // self.lanes) * self.lanes)

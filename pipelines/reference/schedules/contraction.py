@@ -18,11 +18,13 @@ no panel: the right operand is read in place.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from torch_mlir import ir
 
 from pipelines.ir.contraction import Contraction, find_contraction, indexing_maps
 from pipelines.reference.schedules.kernel import Kernel
+from pipelines.reference.schedules.last_columns import MOST, LastColumns
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.schedules.panel import CHAIN, InPlace, Panel, PanelColumns, Source, written
 from pipelines.reference.schedules.places import (
@@ -35,8 +37,16 @@ from pipelines.reference.schedules.places import (
     sum_of_dimensions,
 )
 
+# An attribute of a part of a contraction: the number of rows of the whole. The order of additions
+# depends on it, so that the result is the same for any number of threads.
+ALL_ROWS = "unmess.all_rows"
 # Number of rows up to which copying the right operand costs more than it saves.
 _FEW_ROWS = 16
+# Minimum number of rows with which the last few columns are summed along the depth. The copies of
+# these columns take time, too.
+FOR_LAST_COLUMNS = 32
+# Minimum number of steps of a sum for it: the lanes of each sum are added at the end.
+_DEEP = 64
 # Size of an image below which all columns share a panel.
 _SMALL = 28 * 28
 
@@ -54,7 +64,7 @@ def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str
     maps = indexing_maps(generic)
     last = sum_of_dimensions(list(maps[found.rhs].results)[-1])
     contiguous = (found.column, 1) in last
-    rows = found.extent(found.rows)
+    rows = _all_rows(generic, found)
     if rows < 2 and (found.windows or not contiguous):
         return None
     if not all(is_plain(operand.type) for operand in generic.operands):
@@ -63,6 +73,13 @@ def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str
     # In place, a register holds the whole sum.
     is_long = found.windows and found.extent(found.depth) > CHAIN
     return kernel.text(copied=not contiguous or rows > _FEW_ROWS or is_long)
+
+
+def _all_rows(generic: ir.Operation, found: Contraction) -> float:
+    """Returns the number of rows of the whole contraction; infinity if it is dynamic."""
+    if ALL_ROWS in generic.attributes:
+        return ir.IntegerAttr(generic.attributes[ALL_ROWS]).value
+    return found.extent(found.rows)
 
 
 def is_plain(memref: ir.Type) -> bool:
@@ -79,6 +96,7 @@ class ContractionKernel(Kernel):
     ):
         super().__init__(function, generic, machine)
         self.found = found
+        self._all_rows = _all_rows(generic, found)
         self.lhs, self.out = self.buffers[found.lhs], self.buffers[-1]
         self.source = Source(
             self.code, found, self.buffers[found.rhs], self.sizes, self.element, machine
@@ -146,21 +164,23 @@ class ContractionKernel(Kernel):
         """Emits loops with a panel for each tile of columns."""
         code, column = self.code, self.found.column
         size = self.sizes[column]
-        width, height = self.machine.tile(
-            self.source.item, self.found.sizes[column], self._known_rows()
-        )
+        shape = self.machine.tile(self.source.item, self.found.sizes[column], self._known_rows())
+        width = shape[0]
         panel = self.panel(width)
-        for first, last, step in panel.blocks():
-            with code.loop(first, last, step) as block:
+        last = self._last_columns(panel, size)
+        for first, end, step in panel.blocks():
+            with code.loop(first, end, step) as block:
                 depths = panel.bounds(block, step)
                 for start, count in self.columns(size, width):
                     with code.loop(*start, width) as position:
                         there = {**place, column: position}
-                        panel.fill(there, depths, width if count is None else count)
-                        with Nest(code, rows, self.sizes, place) as inner:
-                            inner = {**inner, column: position}
-                            reader = panel.columns(0)
-                            self._rows(inner, height, width, count, reader, depths, block)
+                        valid = width if count is None else count
+                        panel.fill(there, depths, valid)
+                        found = last if count is not None else None
+                        if found is not None:
+                            found.fill(valid - found.count)
+                        with Nest(code, rows, self.sizes, there) as inner:
+                            self._tiles(inner, valid, shape, panel, found, depths, block, self.out)
         panel.free()
 
     def _with_shared_panel(
@@ -175,16 +195,17 @@ class ContractionKernel(Kernel):
         code, found = self.code, self.found
         counts = [group, *(found.sizes[d] for d in shared[1:])]
         count = math.prod(counts)
-        width, height = self.machine.tile(self.source.item, count, self._known_rows())
+        shape = self.machine.tile(self.source.item, count, self._known_rows())
         columns = found.sizes[found.column]
         needed = count - columns + written(columns, self.lanes)
-        panel = self.panel(-(-needed // width) * width)
+        panel = self.panel(-(-needed // shape[0]) * shape[0])
+        last = self._last_columns(panel, count)
         flat = self._flat_output(len(shared))
         # The first column of the panel in the flat result.
         origin = code.sum([(place[shared[0]], count // group)])
         ranges = {d: (0, size) for d, size in zip(shared, counts, strict=True)}
-        for first, last, step in panel.blocks():
-            with code.loop(first, last, step) as block:
+        for first, end, step in panel.blocks():
+            with code.loop(first, end, step) as block:
                 depths = panel.bounds(block, step)
                 with Ranges(code, shared[:-1], ranges) as steps:
                     offset = code.sum(
@@ -196,20 +217,39 @@ class ContractionKernel(Kernel):
                     start = code.sum([(place[shared[0]], 1), (steps[shared[0]], 1)])
                     there = {**place, **steps, shared[0]: start, found.column: 0}
                     panel.fill(there, depths, columns, offset)
-                with Nest(code, rows, self.sizes, place) as inner:
-                    for tiles, size in self.columns(count, width):
-                        with code.loop(*tiles, width) as position:
-                            self._rows(
-                                {**inner, found.column: code.sum([(origin, 1), (position, 1)])},
-                                height,
-                                width,
-                                size,
-                                panel.columns(position),
-                                depths,
-                                block,
-                                flat,
-                            )
+                if last is not None:
+                    last.fill(count - last.count)
+                with Nest(code, rows, self.sizes, {**place, found.column: origin}) as inner:
+                    self._tiles(inner, count, shape, panel, last, depths, block, flat)
         panel.free()
+
+    def _last_columns(self, panel: Panel, count: Index) -> LastColumns | None:
+        """Returns the columns of a panel that are summed along the depth, or None.
+
+        Args:
+            count: the number of all columns.
+        """
+        if not isinstance(self.element, ir.FloatType) or isinstance(count, str):
+            return None
+        few = count % self.lanes
+        deep = panel.rows is not None and panel.rows >= _DEEP and panel.is_range
+        if not 0 < few <= min(MOST, self.lanes // 2) or self._all_rows < FOR_LAST_COLUMNS:
+            return None
+        return LastColumns(self, self.lhs, panel, few) if deep and self.is_contiguous() else None
+
+    def is_contiguous(self) -> bool:
+        """Returns whether the left operand's elements of a sum are adjacent, step by step."""
+        if self.lhs.access[-1] != [(self.found.depth[-1], 1)]:
+            return False
+        strides, _ = ir.MemRefType(self.lhs.type).get_strides_and_offset()
+        expected = 1
+        axes = list(zip(self.lhs.access, strides, strict=True))
+        for dimension in reversed(self.found.depth):
+            found = [stride for terms, stride in axes if terms == [(dimension, 1)]]
+            if found != [expected] and self.found.sizes[dimension] != 1:
+                return False
+            expected *= self.found.sizes[dimension]
+        return True
 
     def _flat_output(self, axes: int) -> Buffer:
         """Returns the result with its last axes collapsed to one."""
@@ -238,8 +278,8 @@ class ContractionKernel(Kernel):
         full = {d: (0, self.sizes[d]) for d in self.found.depth}
         for start, count in self.columns(size, width):
             with code.loop(*start, width) as position:
-                here = {**place, column: position}
-                self._rows(here, height, width, count, InPlace(self.source), full, 0)
+                for tile in self._row_tiles({**place, column: position}, height):
+                    self.tile(tile, width, count, InPlace(self.source), full, 0, self.out)
 
     def _known_rows(self) -> int | None:
         row = self.main_row()
@@ -247,31 +287,77 @@ class ContractionKernel(Kernel):
 
     # Tiles --------------------------------------------------------------------------------------
 
-    def _rows(
-        self,
-        place: Place,
-        height: int,
-        width: int,
-        valid: Index | None,
-        reader: InPlace | PanelColumns,
-        depths: dict[int, tuple[Index, Index]],
-        block: Index,
-        out: Buffer | None = None,
-    ) -> None:
-        """Emits the loops over all rows of one tile of columns.
-
-        Args:
-            block: where the block of the depth starts. The first block starts at 0.
-        """
+    def _row_tiles(self, place: Place, height: int) -> Iterator[list[Place]]:
+        """Emits the loops over all rows. Yields the places of the rows of a tile, in the loop."""
         code, row = self.code, self.main_row()
-        out = out or self.out
         if row is None:
-            self.tile([place], width, valid, reader, depths, block, out)
+            yield [place]
             return
         for (first, last), step in self.rows(self.sizes[row], height):
             with code.loop(first, last, step) as start:
-                places = [{**place, row: code.sum([(start, 1)], offset)} for offset in range(step)]
-                self.tile(places, width, valid, reader, depths, block, out)
+                yield [{**place, row: code.sum([(start, 1)], offset)} for offset in range(step)]
+
+    def _tiles(
+        self,
+        place: Place,
+        count: Index,
+        shape: tuple[int, int],
+        panel: Panel,
+        last: LastColumns | None,
+        depths: dict[int, tuple[Index, Index]],
+        block: Index,
+        out: Buffer,
+    ) -> None:
+        """Emits the loops over all rows, and in them over the columns of a panel.
+
+        Args:
+            place: where the columns start.
+            count: the number of columns.
+            shape: the columns and rows of a tile.
+            last: the columns that are summed along the depth.
+            block: where the block of the depth starts. The first block starts at 0.
+        """
+        code, column = self.code, self.found.column
+        in_vectors = count if last is None else count - last.count
+        for rows in self._row_tiles(place, shape[1]):
+            for bounds, width, valid in self._column_tiles(in_vectors, shape[0]):
+                with code.loop(*bounds, width) as position:
+                    here = code.sum([(place[column], 1), (position, 1)])
+                    places = [{**each, column: here} for each in rows]
+                    reader = panel.columns(position)
+                    self.tile(places, width, valid, reader, depths, block, out)
+            if last is None:
+                continue
+            for offset, sums in enumerate(last.sums(rows, depths)):
+                here = code.sum([(place[column], 1)], in_vectors + offset)
+                addresses = [out.at(code, {**each, column: here}) for each in rows]
+                self._write(sums, out, addresses, 1, None, block)
+
+    def _column_tiles(
+        self, count: Index, width: int
+    ) -> list[tuple[tuple[Index, Index], int, Index | None]]:
+        """Returns ranges of columns, with the width of their tiles, and their columns if fewer.
+
+        A register that would be a tile of its own is part of the tile before: with too few sums,
+        loads take longer than additions.
+        """
+        if isinstance(count, str):
+            return [((0, width), width, count)]
+        tiles = [(bounds, width, valid) for bounds, valid in self.columns(count, width)]
+        rest = count % width
+        joins = (
+            isinstance(self.element, ir.FloatType)
+            and self.machine.registers >= 32
+            and width == 2 * self.lanes
+            and 0 < rest <= self.lanes
+            and count > width
+        )
+        if not joins:
+            return tiles
+        start = count - rest - width
+        wide = 3 * self.lanes
+        joined = ((start, count), wide, None if count - start == wide else count - start)
+        return [*([((0, start), width, None)] if start else []), joined]
 
     def tile(
         self,
@@ -283,14 +369,36 @@ class ContractionKernel(Kernel):
         block: Index,
         out: Buffer,
     ) -> None:
-        """Emits the sums of one tile, a vector for each row."""
-        code = self.code
+        """Emits the sums of one tile, a vector for each row, or three registers for each row."""
+        code, column = self.code, self.found.column
         width = self.rounded(width, valid)
+        step = self.lanes if width == 3 * self.lanes else width
+        vector = f"vector<{step}x{self.element}>"
+        masks = [None] * (width // step)
+        if isinstance(valid, int):
+            masks[-1] = self.mask(step, valid - (width - step))
+        elif valid is not None:
+            masks = [self.mask(step, valid)]
+        sums = [self.zeros(vector)] * (len(places) * len(masks))
+        self._depth(list(depths), places, depths, sums, vector, step, masks, reader)
+        for position, mask in enumerate(masks):
+            addresses = [
+                out.at(code, {**place, column: code.sum([(place[column], 1)], position * step)})
+                for place in places
+            ]
+            self._write(sums[position :: len(masks)], out, addresses, step, mask, block)
+
+    def _write(
+        self,
+        sums: list[str],
+        out: Buffer,
+        addresses: list[str],
+        width: int,
+        mask: str | None,
+        block: Index,
+    ) -> None:
+        """Adds the sums of a block, vectors, to those of earlier blocks in the result."""
         vector = f"vector<{width}x{self.element}>"
-        mask = self.mask(width, valid)
-        addresses = [out.at(code, place) for place in places]
-        sums = [self.zeros(vector)] * len(places)
-        self._depth(list(depths), places, depths, sums, vector, width, mask, reader)
         if not self.starts_at_zero or block != 0:
             before = self._before(out, addresses, width, mask, block)
             sums = [self.added(*pair, vector) for pair in zip(before, sums, strict=True)]
@@ -324,19 +432,24 @@ class ContractionKernel(Kernel):
         sums: list[str],
         vector: str,
         width: int,
-        mask: str | None,
+        masks: list[str | None],
         reader: InPlace | PanelColumns,
     ) -> None:
-        """Emits the loops over the depth. Replaces the values in `sums`, one for each place."""
+        """Emits the loops over the depth. Replaces the values in `sums`: a vector for each mask."""
         code = self.code
         if not dimensions:
-            right = reader.read(places[0], vector, width, mask)
+            rights = [
+                reader.read(places[0], vector, width, mask, position * width)
+                for position, mask in enumerate(masks)
+            ]
             for row, place in enumerate(places):
                 left = load_number(code, self.lhs, self.lhs.at(code, place), self.element)
                 spread = code.value(f"vector.broadcast {left} : {self.element} to {vector}")
-                sums[row] = self.fused(spread, right, sums[row], vector)
+                for position, right in enumerate(rights):
+                    at = row * len(rights) + position
+                    sums[at] = self.fused(spread, right, sums[at], vector)
             return
         dimension, *inner = dimensions
         with code.accumulate(*depths[dimension], sums, vector) as (index, state):
             deeper = [{**place, dimension: index} for place in places]
-            self._depth(inner, deeper, depths, state, vector, width, mask, reader)
+            self._depth(inner, deeper, depths, state, vector, width, masks, reader)

@@ -67,10 +67,11 @@ class InPlace:
     def __init__(self, source: Source):
         self._source = source
 
-    def read(self, place: Place, vector: str, width: int, mask: str | None) -> str:
-        """Returns the vector of columns that starts at `place`, with zeros where masked off."""
-        source = self._source
-        address = source.buffer.at(source.code, place)
+    def read(self, place: Place, vector: str, width: int, mask: str | None, offset: int) -> str:
+        """Returns the vector `offset` columns after `place`, with zeros where masked off."""
+        source, column = self._source, self._source.found.column
+        here = {**place, column: source.code.sum([(place[column], 1)], offset)}
+        address = source.buffer.at(source.code, here)
         return load(source.code, source.buffer, address, width, mask, source.element)
 
 
@@ -79,7 +80,6 @@ class Panel:
 
     def __init__(self, source: Source, width: int):
         self._source = source
-        self.width = width
         self._cut, self._block = _block(source, width)
         code, found = source.code, source.found
         # For each depth dimension, the number of panel rows between two of its steps.
@@ -93,6 +93,8 @@ class Panel:
             else:
                 rows = code.value(f"arith.muli {code.index(rows)}, {code.index(size)} : index")
         self._is_dynamic = isinstance(rows, str)
+        # The largest number of steps in a block, or None if it is dynamic.
+        self.rows = None if self._is_dynamic else rows
         self.type = (
             f"memref<{'?' if self._is_dynamic else rows}x{pitch(width, source.item)}x"
             f"{source.element}>"
@@ -141,6 +143,24 @@ class Panel:
             bounds[dimension] = (block, last)
         return bounds
 
+    @property
+    def innermost(self) -> int:
+        """The innermost dimension of the sum."""
+        return self._source.found.depth[-1]
+
+    @property
+    def steps(self) -> int:
+        """The number of steps of the sum in the current block, which must be static."""
+        return math.prod(self._lengths.values())
+
+    @property
+    def is_range(self) -> bool:
+        """Whether the steps of a block are consecutive: the outermost dimension is cut."""
+        depth, sizes = self._source.found.depth, self._source.found.sizes
+        if self._cut is None or self._block == sizes[self._cut]:
+            return True
+        return all(sizes[dimension] == 1 for dimension in depth[: depth.index(self._cut)])
+
     def _row(self, place: Place) -> str:
         """Returns the panel's row for a step of the sum."""
         code = self._source.code
@@ -171,7 +191,7 @@ class Panel:
         inner = next((d for d in depths if source.buffer.access[-1] == [(d, 1)]), None)
         steps = [d for d in depths if d != inner]
         with Ranges(code, steps, depths, place) as here:
-            if inner is None and isinstance(count, int) and self._is_contiguous():
+            if inner is None and isinstance(count, int) and self._is_copied_in_vectors():
                 self._copy(here, count, offset)
             elif inner is None:
                 with code.loop(0, count) as lane:
@@ -180,7 +200,7 @@ class Panel:
             else:
                 self._transpose(here, inner, depths[inner], count, offset)
 
-    def _is_contiguous(self) -> bool:
+    def _is_copied_in_vectors(self) -> bool:
         """Returns whether adjacent columns are adjacent elements, or every second one."""
         return stride_of(self._source.buffer, self._source.found.column) in (1, 2)
 
@@ -268,10 +288,10 @@ class Panel:
         """Returns a reader of vectors that start at this column."""
         return PanelColumns(self, position)
 
-    def read(self, place: Place, position: Index, vector: str) -> str:
-        """Returns the vector of columns from `position` on, in the row of the step at `place`."""
+    def read(self, place: Place, position: Index, offset: int, vector: str) -> str:
+        """Returns the vector of columns from `position + offset` on, in the row of a step."""
         code = self._source.code
-        row = self._row(place)
+        row, position = self._row(place), code.sum([(position, 1)], offset)
         return code.value(
             f"vector.load {self.value}[{row}, {code.index(position)}] : {self.type}, {vector}"
         )
@@ -304,12 +324,12 @@ class PanelColumns:
     panel: Panel
     position: Index
 
-    def read(self, place: Place, vector: str, width: int, mask: str | None) -> str:
-        """Returns the vector that starts at the column.
+    def read(self, place: Place, vector: str, width: int, mask: str | None, offset: int) -> str:
+        """Returns the vector that starts `offset` columns after the first one.
 
         Ignores the mask, because the panel is padded to whole vectors.
         """
-        return self.panel.read(place, self.position, vector)
+        return self.panel.read(place, self.position, offset, vector)
 
 
 def written(count: int, lanes: int) -> int:

@@ -14,6 +14,7 @@ from pipelines.ir.contraction import find_contraction, indexing_maps, loop_sizes
 from pipelines.ir.lazy_dialects import arith, memref, scf
 from pipelines.ir.modules import find_operations
 from pipelines.ir.values import constant_integer
+from pipelines.reference.schedules.contraction import ALL_ROWS, FOR_LAST_COLUMNS
 from pipelines.reference.schedules.places import sum_of_dimensions
 from pipelines.reference.steps.rows import ROWS
 
@@ -29,8 +30,9 @@ _STEPS, _STEPS_WITHOUT_REUSE = 32, 2
 # Minimum number of rows, and of columns, with which elements are reused.
 _REUSED = 4
 # Columns and rows that a schedule of products computes together. A part has a multiple of them if
-# possible, otherwise a multiple of a few columns.
-_COLUMNS, _ROWS, _FEW_COLUMNS = 32, 4, 4
+# possible, otherwise a multiple of a few columns. With many rows, schedules sum the last columns in
+# another order, those behind a multiple of 8. So such parts have a multiple of 8 columns.
+_COLUMNS, _ROWS, _FEW_COLUMNS, _FEW_COLUMNS_OF_MANY_ROWS = 32, 4, 4, 8
 # Maximum number of parts for each thread.
 _MOST = 4
 
@@ -131,11 +133,13 @@ def _candidates(generic: ir.Operation) -> list[tuple[int, int]]:
     # Each part copies the elements of the right operand that it reads. Parts along the columns copy
     # no element twice.
     columns = [] if found.windows else found.columns
+    many = found.extent(found.rows) >= FOR_LAST_COLUMNS
+    few = _FEW_COLUMNS_OF_MANY_ROWS if many else _FEW_COLUMNS
     return [
         *((dimension, 1) for dimension in found.batch),
         *((dimension, _COLUMNS) for dimension in columns),
         *((dimension, _ROWS) for dimension in found.rows),
-        *((dimension, _FEW_COLUMNS) for dimension in columns),
+        *((dimension, few) for dimension in columns),
     ]
 
 
@@ -173,6 +177,9 @@ def _emit(generic: ir.Operation, dimension: int, length: int, parts: int) -> Non
                 for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True)
             ]
             copy = generic.clone()
+            if found := find_contraction(generic):
+                rows = ir.IntegerAttr.get(ir.IndexType.get(), int(found.extent(found.rows)))
+                copy.operation.attributes[ALL_ROWS] = rows
             for index, operand in enumerate(operands):
                 copy.operation.operands[index] = operand
     _shift_indices(copy.operation, dimension, start)
