@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,10 +22,11 @@ from unmess.core.signature.signature import Signature
 
 @dataclass(frozen=True)
 class Artifact:
-    """Machine code in this process, and the signatures of its entry functions."""
+    """Machine code in this process, the signatures of its entry functions, and the weights."""
 
     code: MachineCode
     signatures: Mapping[str, Signature]
+    weights: Mapping[str, torch.Tensor]
 
     @property
     def has_globals(self) -> bool:
@@ -44,7 +44,9 @@ class ReferenceBackend:
 
     name: str = "reference"
     unchecked: bool = False
-    input = BackendInput(stage=None, unpack_weights=True, several_entries=True, tensors="native")
+    input = BackendInput(
+        stage=None, weights="external", unpack_weights=True, several_entries=True, tensors="native"
+    )
 
     def configured(self, target: TargetOptions | None, unchecked: bool) -> ReferenceBackend:
         """Returns the backend with these options. It compiles for this machine."""
@@ -53,12 +55,12 @@ class ReferenceBackend:
     def compile(self, module: Module, folder: Path) -> Artifact:
         """See `Backend.compile`."""
         code = machine_code(module, module.seconds, unchecked=self.unchecked)
-        return Artifact(code, module.entries)
+        return Artifact(code, module.entries, module.weights)
 
     def load(self, artifact: Artifact) -> dict[str, Callable[..., list[Any]]]:
         """See `Backend.load`."""
         return {
-            entry: _Function(artifact.code, entry, signature)
+            entry: _Function(artifact.code, entry, signature, artifact.weights)
             for entry, signature in artifact.signatures.items()
         }
 
@@ -80,9 +82,15 @@ def backend(name: str) -> ReferenceBackend:
 
 
 class _Function:
-    """An entry function in memory."""
+    """An entry function in memory. Its weights are bound: a call takes the other operands."""
 
-    def __init__(self, code: MachineCode, entry: str, signature: Signature):
+    def __init__(
+        self,
+        code: MachineCode,
+        entry: str,
+        signature: Signature,
+        weights: Mapping[str, torch.Tensor],
+    ):
         # The reference keeps the code in memory.
         self._code = code.code
         self._address = code.code.address(entry)
@@ -91,27 +99,31 @@ class _Function:
         if self._workspace:
             Workspaces.reserve(self, self._workspace)
         self._layout = ResultLayout([result.spec for result in signature.results])
-        kinds = [argument.kind for argument in signature.arguments]
-        self._weights = [position for position, kind in enumerate(kinds) if kind == "weight"]
-        self._others = [position for position, kind in enumerate(kinds) if kind != "weight"]
         # The addresses of the results, of each operand, and of the workspace.
-        self._array = ctypes.c_void_p * (2 + len(kinds))
-        self._bound: _BoundWeights | None = None
+        self._addresses = (ctypes.c_void_p * (2 + len(signature.arguments)))()
+        # The positions of the operands that a call passes.
+        self._passed: list[int] = []
+        # The references keep the memory that the addresses point to.
+        self._weights: list[tuple[torch.Tensor, ctypes.Array]] = []
+        for position, argument in enumerate(signature.arguments, start=1):
+            if argument.kind != "weight":
+                self._passed.append(position)
+                continue
+            tensor = weights[argument.name]
+            self._weights.append((tensor, descriptor(tensor)))
+            self._addresses[position] = ctypes.addressof(self._weights[-1][1])
 
     def __call__(self, *operands: torch.Tensor | int | float | bool) -> list[Any]:
-        weights = [operands[position] for position in self._weights]
-        bound = self._bound
-        # The Executable passes the same tensors in each call, and compares the addresses of their
-        # memory itself.
-        if bound is None or not all(map(operator.is_, weights, bound.tensors)):
-            bound = self._bound = self._bind(weights)
         structure = self._layout.allocate()
         # `alive` keeps the memory that the addresses point to until the call returns.
-        alive = [_passed(operands[position]) for position in self._others]
-        array = self._array.from_buffer_copy(bound.array)
+        alive = [
+            descriptor(operand) if isinstance(operand, torch.Tensor) else scalar(operand)
+            for operand in operands
+        ]
+        array = type(self._addresses).from_buffer_copy(self._addresses)
         array[0] = ctypes.addressof(structure)
-        for position, each in zip(self._others, alive, strict=True):
-            array[1 + position] = ctypes.addressof(each)
+        for position, each in zip(self._passed, alive, strict=True):
+            array[position] = ctypes.addressof(each)
         # MLIR's packed interface takes the address of each argument. The only one is the array.
         cell = ctypes.c_void_p(ctypes.addressof(array))
         failure = self._run(array, ctypes.addressof(cell))
@@ -129,30 +141,3 @@ class _Function:
             return run(self._address, [cell])
         finally:
             Workspaces.give_back(workspace)
-
-    def _bind(self, weights: list[torch.Tensor]) -> _BoundWeights:
-        descriptors = list(map(descriptor, weights))
-        array = self._array()
-        for position, each in zip(self._weights, descriptors, strict=True):
-            array[1 + position] = ctypes.addressof(each)
-        return _BoundWeights(weights, descriptors, array)
-
-
-@dataclass(frozen=True)
-class _BoundWeights:
-    """The weights of a call.
-
-    Attributes:
-        descriptors: memory with a descriptor of each tensor.
-        array: the addresses for a call, which lack those of the results, of other operands and of
-            the workspace.
-    """
-
-    tensors: list[torch.Tensor]
-    descriptors: list[ctypes.Array]
-    array: ctypes.Array
-
-
-def _passed(operand: torch.Tensor | int | float | bool) -> ctypes.Array:
-    """Returns memory with the operand's descriptor, or with a number."""
-    return descriptor(operand) if isinstance(operand, torch.Tensor) else scalar(operand)

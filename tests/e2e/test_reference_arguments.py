@@ -105,6 +105,32 @@ def test_arguments_that_are_refused(message, args):
     assert caught.value.stage == "run"
 
 
+class Total(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros_like(X))
+
+    def forward(self, x):
+        self.total.add_(x)
+        return self.total.clone()
+
+
+# The same checks take another path for states.
+@pytest.mark.parametrize("message", ["dtype", "rank", "expected cpu", "nested", "without elements"])
+def test_states_that_are_refused(message):
+    (value,) = {**refused(), "without elements": (without_memory(X),)}[message]
+    run = unmess.load(unmess.capture(Total(), (X,)), on="reference")
+    run.state["total"] = value
+    with pytest.raises(unmess.Error, match=message):
+        run(X)
+
+
+def test_a_call_without_the_argument_of_a_container():
+    program = unmess.capture(lambda pair: pair[0] + pair[1], ([X, X],))
+    with pytest.raises(unmess.Error, match="does not match the captured call"):
+        unmess.load(program, on="reference")()
+
+
 def test_transformations_of_functions_are_refused():
     with pytest.raises(unmess.Error, match="without elements in memory"):
         torch.vmap(loaded())(torch.stack([X, X]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -27,6 +27,29 @@ class TorchSignature(Signature):
     restore: Callable[[Any], Any] | None = None
 
     tensor_type: ClassVar[type] = torch.Tensor
+
+    def flatten_call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """See `Signature.flatten_call`."""
+        checks = self._checks
+        if checks is not None and len(args) == len(checks) and not kwargs:
+            for (_, fits), value in zip(checks, args, strict=True):
+                if not fits(value):
+                    break
+            else:
+                return {name: value for (name, _), value in zip(checks, args, strict=True)}
+        return super().flatten_call(args, kwargs)
+
+    @functools.cached_property
+    def _checks(self) -> list[tuple[str, Callable[[Any], bool]]] | None:
+        """Returns the name and the quick check of each argument.
+
+        Returns None if they are not enough: a call has containers, keywords, sizes or guards.
+        """
+        positional, keywords = self.in_spec.children()
+        is_flat = all(each.is_leaf() for each in positional.children())
+        if not is_flat or keywords.num_children or self.guards or self.dynamic_inputs():
+            return None
+        return [(leaf.name, quick_check(leaf.spec)) for leaf in self.inputs]
 
     def _leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         args_spec, kwargs_spec = self.in_spec.children()
@@ -117,15 +140,21 @@ def quick_check(spec: Any) -> Callable[[Any], bool]:
         return len(found) == rank and all(found[axis] == each for axis, each in fixed)
 
     def fits(value: Any) -> bool:
-        return (
-            type(value) in _PLAIN
-            and value.dtype is dtype
-            and has_shape(value)
-            and value.is_cpu
-            and value.layout is torch.strided
-            and value.is_contiguous()
-            and value.untyped_storage().nbytes() >= size * (value.numel() + value.storage_offset())
-        )
+        if type(value) not in _PLAIN:
+            return False
+        try:
+            return (
+                value.dtype is dtype
+                and has_shape(value)
+                and value.is_cpu
+                and value.layout is torch.strided
+                and value.is_contiguous()
+                and value.untyped_storage().nbytes()
+                >= size * (value.numel() + value.storage_offset())
+            )
+        except (NotImplementedError, RuntimeError):
+            # Nested tensors have no sizes, and tensors in functorch transforms have no memory.
+            return False
 
     return fits
 
