@@ -64,13 +64,14 @@ def test_results_do_not_depend_on_the_number_of_threads(threads, inputs):
 
 
 class Contractions(nn.Module):
-    """Products and convolutions whose parts have few rows, or other last columns than the whole."""
+    """Products and convolutions whose parts have few rows, other last columns or fewer rows of an
+    image than the whole, or some of the images.
+    """
 
     def __init__(self):
         super().__init__()
         self.convolutions = nn.ModuleList(
-            nn.Conv2d(128, filters, size, padding=size // 2)
-            for filters, size in ((32, 1), (40, 3), (72, 3))
+            nn.Conv2d(128, filters, size, padding=size // 2) for filters, size in ((32, 1), (72, 3))
         )
 
     def forward(self, pairs, images):
@@ -83,10 +84,11 @@ def test_contractions_do_not_depend_on_the_number_of_threads(threads):
     torch.manual_seed(0)
     pairs = [
         (torch.randn(rows, 1100), torch.randn(1100, columns))
-        for rows in (20, 32, 72)
-        for columns in (49, 104, 196)
+        for rows in (20, 72)
+        for columns in (49, 104)
     ]
-    inputs = pairs, [torch.randn(1, 128, size, size) for size in (7, 10, 33)]
+    sizes = (1, 7), (1, 33), (1, 56), (3, 14)
+    inputs = pairs, [torch.randn(count, 128, size, size) for count, size in sizes]
     model, results = Contractions(), []
     for count in (1, 2, 3, 5):
         threads(count)

@@ -48,7 +48,7 @@ FOR_LAST_COLUMNS = 32
 # Minimum number of steps of a sum for it: the lanes of each sum are added at the end.
 _DEEP = 64
 # Size of an image below which all columns share a panel.
-_SMALL = 28 * 28
+SMALL = 28 * 28
 
 
 def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str | None:
@@ -73,6 +73,15 @@ def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str
     # In place, a register holds the whole sum.
     is_long = found.windows and found.extent(found.depth) > CHAIN
     return kernel.text(copied=not contiguous or rows > _FEW_ROWS or is_long)
+
+
+def rows_of_panel(height: int, width: int, lanes: int) -> int:
+    """Returns the number of rows of a large image with the least unused lanes of registers.
+
+    It divides the height. It is the same for a part of the image, if it divides that height.
+    """
+    groups = [count for count in range(1, height + 1) if height % count == 0]
+    return min(groups, key=lambda count: -(-count * width // lanes) / count)
 
 
 def _all_rows(generic: ir.Operation, found: Contraction) -> float:
@@ -147,11 +156,10 @@ class ContractionKernel(Kernel):
             expected *= found.sizes[dimension]
         if len(shared) < 2:
             return [], 1
-        if expected < _SMALL:
+        if expected < SMALL:
             return shared, found.sizes[shared[0]]
         height, width = (found.sizes[dimension] for dimension in shared[-2:])
-        groups = [count for count in range(1, height + 1) if height % count == 0]
-        group = min(groups, key=lambda count: -(-count * width // self.lanes) / count)
+        group = rows_of_panel(height, width, self.lanes)
         return (shared[-2:], group) if group > 1 else ([], 1)
 
     def panel(self, width: int) -> Panel:

@@ -6,15 +6,21 @@ would be by one thread.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from torch_mlir import ir
 
-from pipelines.ir.contraction import find_contraction, indexing_maps, loop_sizes
+from pipelines.ir.contraction import Contraction, find_contraction, indexing_maps, loop_sizes
 from pipelines.ir.lazy_dialects import arith, memref, scf
 from pipelines.ir.modules import find_operations
 from pipelines.ir.values import constant_integer
-from pipelines.reference.schedules.contraction import ALL_ROWS, FOR_LAST_COLUMNS
+from pipelines.reference.schedules.contraction import (
+    ALL_ROWS,
+    FOR_LAST_COLUMNS,
+    SMALL,
+    rows_of_panel,
+)
 from pipelines.reference.schedules.places import sum_of_dimensions
 from pipelines.reference.steps.rows import ROWS
 
@@ -33,6 +39,10 @@ _REUSED = 4
 # possible, otherwise a multiple of a few columns. With many rows, schedules sum the last columns in
 # another order, those behind a multiple of 8. So such parts have a multiple of 8 columns.
 _COLUMNS, _ROWS, _FEW_COLUMNS, _FEW_COLUMNS_OF_MANY_ROWS = 32, 4, 4, 8
+# Maximum number of elements of the filters of a convolution whose parts have all filters.
+_SMALL_FILTERS = 1 << 17
+# The numbers of elements in the registers of all processors.
+_LANES = (2, 4, 8, 16)
 # Maximum number of parts for each thread.
 _MOST = 4
 
@@ -131,16 +141,37 @@ def _candidates(generic: ir.Operation) -> list[tuple[int, int]]:
     if found is None:
         return [(dimension, 1) for dimension in everywhere]
     # Each part copies the elements of the right operand that it reads. Parts along the columns copy
-    # no element twice.
+    # no element twice, but each reads the whole left operand.
     columns = [] if found.windows else found.columns
     many = found.extent(found.rows) >= FOR_LAST_COLUMNS
     few = _FEW_COLUMNS_OF_MANY_ROWS if many else _FEW_COLUMNS
     return [
         *((dimension, 1) for dimension in found.batch),
+        *(_images(found, maps[-1]) if found.windows else []),
         *((dimension, _COLUMNS) for dimension in columns),
         *((dimension, _ROWS) for dimension in found.rows),
         *((dimension, few) for dimension in columns),
     ]
+
+
+def _images(found: Contraction, out: ir.AffineMap) -> list[tuple[int, int]]:
+    """Returns the images of a convolution with small filters, and the rows of a large image.
+
+    Parts of an image add in the order of the whole: their panels have as many rows, and a panel
+    holds only a part of them.
+    """
+    if found.extent((*found.rows, *found.depth)) > _SMALL_FILTERS:
+        return []
+    axes = [ir.AffineDimExpr(each).position for each in reversed(out.results)]
+    image = list(itertools.takewhile(lambda each: each in found.columns, axes))
+    candidates = [(dimension, 1) for dimension in found.columns if dimension not in image]
+    if len(image) == 2:
+        width, height = (found.sizes[dimension] for dimension in image)
+        rows = math.lcm(*(rows_of_panel(height, width, lanes) for lanes in _LANES))
+        large = range(max(math.ceil(SMALL / width), 1), height)
+        enough = next((n for n in large if height % n == 0 and n % rows == 0), height)
+        candidates.append((image[1], enough))
+    return candidates
 
 
 def _parts(size: int | None, threads: int, multiple: int = 1) -> int | None:

@@ -71,6 +71,66 @@ func.func @window(%x: memref<513x258xf32>, %w: memref<3x3xf32>, %out: memref<256
   return
 }
 
+// A convolution with small filters is split by rows of the image: each part has a multiple of 14 rows
+// of 56 columns, at least 784 columns. A part carries the number of all filters.
+#x = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 + d5, d3 + d6)>
+#w = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d4, d5, d6)>
+#y = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>
+// CHECK-LABEL: func.func @rows_of_an_image(
+// CHECK:           memref.subview %arg0[0, 0, %{{.*}}, 0] [1, 64, 30, 58]
+// CHECK:           memref.subview %arg2[0, 0, %{{.*}}, 0] [1, 64, 28, 56]
+// CHECK:           linalg.generic {{.*}} ins(%{{.*}}, %arg1 :
+// CHECK-SAME:      unmess.all_rows = 64 : index
+func.func @rows_of_an_image(%x: memref<1x64x58x58xf32>, %w: memref<64x64x3x3xf32>, %out: memref<1x64x56x56xf32>) {
+  linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : memref<1x64x58x58xf32>, memref<64x64x3x3xf32>) outs(%out : memref<1x64x56x56xf32>) {
+  ^bb0(%in: f32, %by: f32, %o: f32):
+    %0 = arith.mulf %in, %by : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// Several images are split first.
+// CHECK-LABEL: func.func @images(
+// CHECK:           memref.subview %arg2[%{{.*}}, 0, 0, 0] [2, 64, 56, 56]
+func.func @images(%x: memref<4x64x58x58xf32>, %w: memref<64x64x3x3xf32>, %out: memref<4x64x56x56xf32>) {
+  linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : memref<4x64x58x58xf32>, memref<64x64x3x3xf32>) outs(%out : memref<4x64x56x56xf32>) {
+  ^bb0(%in: f32, %by: f32, %o: f32):
+    %0 = arith.mulf %in, %by : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// A small image is split by filters: all columns share a panel.
+// CHECK-LABEL: func.func @small_image(
+// CHECK:           memref.subview %arg1[%{{.*}}, 0, 0, 0] [64, 64, 3, 3]
+// CHECK:           memref.subview %arg2[0, %{{.*}}, 0, 0] [1, 64, 28, 28]
+func.func @small_image(%x: memref<1x64x30x30xf32>, %w: memref<128x64x3x3xf32>, %out: memref<1x128x28x28xf32>) {
+  linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : memref<1x64x30x30xf32>, memref<128x64x3x3xf32>) outs(%out : memref<1x128x28x28xf32>) {
+  ^bb0(%in: f32, %by: f32, %o: f32):
+    %0 = arith.mulf %in, %by : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// Large filters are split, too, so that each thread reads only some of them.
+// CHECK-LABEL: func.func @large_filters(
+// CHECK:           memref.subview %arg1[%{{.*}}, 0, 0, 0] [128, 128, 3, 3]
+func.func @large_filters(%x: memref<1x128x58x58xf32>, %w: memref<256x128x3x3xf32>, %out: memref<1x256x56x56xf32>) {
+  linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : memref<1x128x58x58xf32>, memref<256x128x3x3xf32>) outs(%out : memref<1x256x56x56xf32>) {
+  ^bb0(%in: f32, %by: f32, %o: f32):
+    %0 = arith.mulf %in, %by : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
 // The operation is too small to be worth a second thread.
 // CHECK-LABEL: func.func @little(
 // CHECK-NOT:     unmess.parts
