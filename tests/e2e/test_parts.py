@@ -87,6 +87,8 @@ def test_contractions_do_not_depend_on_the_number_of_threads(threads):
         for rows in (20, 72)
         for columns in (49, 104)
     ]
+    # A part of these is small, but it needs vector code as the whole does.
+    pairs += [(torch.randn(rows, 300), torch.randn(300, 320)) for rows in (1, 2)]
     sizes = (1, 7), (1, 33), (1, 56), (3, 14)
     inputs = pairs, [torch.randn(count, 128, size, size) for count, size in sizes]
     model, results = Contractions(), []

@@ -6,7 +6,7 @@ import math
 
 from torch_mlir import ir
 
-from pipelines.ir.contraction import loop_sizes
+from pipelines.ir.contraction import find_contraction, loop_sizes
 from pipelines.ir.modules import find_operations
 from pipelines.ir.values import constant_integer
 
@@ -19,6 +19,17 @@ _LITTLE = 16_384
 _OPTIMIZED = 2
 # Iterations below which plain loops take no longer to run than vector code takes to compile.
 _FEW = 1 << 18
+# An attribute of an operation on a part of the data, which one of several threads computes.
+PART = "unmess.part"
+# Minimum work of a part. Threads wait actively between the operations of a call, so handing a part
+# to one of them takes little time.
+ENOUGH = 1 << 14
+# Number of steps of a contraction that take as long as one iteration of another operation: if
+# vector registers reuse each element, and for depthwise convolutions and products with a vector,
+# which read an element for each step.
+_STEPS, _STEPS_WITHOUT_REUSE = 32, 2
+# Minimum number of rows, and of columns, with which elements are reused.
+_REUSED = 4
 
 
 def optimization_level(module: ir.Module) -> int:
@@ -77,6 +88,25 @@ def calls_by_function(module: ir.Module) -> dict[str, float]:
         return {name: max(map(_repetitions, calls)) for name, calls in sites.items()}
 
 
+def work(generic: ir.Operation) -> float:
+    """Returns about how many iterations of an elementwise operation take as long as an operation.
+
+    Dynamic sizes count as 1.
+    """
+    sizes = loop_sizes(generic)
+    turns = math.prod(size or 1 for size in sizes)
+    found = find_contraction(generic)
+    if found is None:
+        return turns
+    uses = min(math.prod(sizes[d] or 1 for d in side) for side in (found.rows, found.columns))
+    return turns / (_STEPS if uses >= _REUSED else _STEPS_WITHOUT_REUSE)
+
+
 def deserves_schedule(generic: ir.Operation, calls: float = 1) -> bool:
-    """Returns whether an operation is large enough for vector code of its own."""
-    return _iterations(generic) * calls >= _FEW
+    """Returns whether an operation is large enough for vector code of its own.
+
+    It is if several threads may share it. Vector code rounds otherwise than plain loops, so a part
+    must have it if and only if the whole operation has it on one thread.
+    """
+    is_shared = PART in generic.attributes or work(generic) >= 2 * ENOUGH
+    return is_shared or _iterations(generic) * calls >= _FEW

@@ -15,6 +15,7 @@ from pipelines.ir.contraction import Contraction, find_contraction, indexing_map
 from pipelines.ir.lazy_dialects import arith, memref, scf
 from pipelines.ir.modules import find_operations
 from pipelines.ir.values import constant_integer
+from pipelines.reference.analysis.effort import ENOUGH, PART, work
 from pipelines.reference.schedules.contraction import (
     ALL_ROWS,
     FOR_LAST_COLUMNS,
@@ -26,19 +27,12 @@ from pipelines.reference.steps.rows import ROWS
 
 # An attribute of loops whose iterations may run in any order, or at the same time.
 PARTS = "unmess.parts"
-# Minimum number of innermost iterations in a part. Threads wait actively between the operations of
-# a call, so handing a part to one of them takes little time.
-_ENOUGH = 1 << 14
-# Number of steps of a contraction that take as long as one iteration of another operation: if
-# vector registers reuse each element, and for depthwise convolutions and products with a vector,
-# which read an element for each step.
-_STEPS, _STEPS_WITHOUT_REUSE = 32, 2
-# Minimum number of rows, and of columns, with which elements are reused.
-_REUSED = 4
 # Columns and rows that a schedule of products computes together. A part has a multiple of them if
 # possible, otherwise a multiple of a few columns. With many rows, schedules sum the last columns in
 # another order, those behind a multiple of 8. So such parts have a multiple of 8 columns.
 _COLUMNS, _ROWS, _FEW_COLUMNS, _FEW_COLUMNS_OF_MANY_ROWS = 32, 4, 4, 8
+# Maximum part of the columns that one thread computes, because they do not divide evenly.
+_LITTLE_REST = 0.02
 # Maximum number of elements of the filters of a convolution whose parts have all filters.
 _SMALL_FILTERS = 1 << 17
 # The numbers of elements in the registers of all processors.
@@ -74,8 +68,8 @@ def _split_rows(outermost: ir.Operation, threads: int) -> None:
     sizes = [constant_integer(loop.operands[1]) for loop in nest]
     for depth, loop in enumerate(nest):
         parts = _parts(sizes[depth], threads)
-        work = sum(map(_work, generics)) * math.prod(sizes[depth:])
-        if parts is None or work < parts * _ENOUGH:
+        total = sum(map(work, generics)) * math.prod(sizes[depth:])
+        if parts is None or total < parts * ENOUGH:
             continue
         for outer in nest[:depth]:
             # Otherwise, the whole nest would become one function.
@@ -93,12 +87,17 @@ def _split_rows(outermost: ir.Operation, threads: int) -> None:
 def _split_generic(generic: ir.Operation, threads: int) -> None:
     if not all(_is_static(operand.type) for operand in generic.operands):
         return
-    work = _work(generic)
+    total = work(generic)
     for dimension, multiple in _candidates(generic):
         size = loop_sizes(generic)[dimension]
         parts = _parts(size, threads, multiple)
-        if parts is not None and work >= parts * _ENOUGH:
+        if parts is not None and total >= parts * ENOUGH:
             _emit(generic, dimension, size // parts, parts)
+            return
+        length = size // (_COLUMNS * threads) * _COLUMNS
+        has_little_rest = size - threads * length < _LITTLE_REST * size
+        if multiple == _COLUMNS and has_little_rest and total >= threads * ENOUGH:
+            _emit(generic, dimension, length, threads)
             return
 
 
@@ -109,16 +108,6 @@ def _is_static(operand: ir.Type) -> bool:
     strides, _ = operand.get_strides_and_offset()
     dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
     return operand.has_static_shape and dynamic not in strides
-
-
-def _work(generic: ir.Operation) -> float:
-    sizes = loop_sizes(generic)
-    turns = math.prod(size or 1 for size in sizes)
-    found = find_contraction(generic)
-    if found is None:
-        return turns
-    uses = min(math.prod(sizes[d] or 1 for d in side) for side in (found.rows, found.columns))
-    return turns / (_STEPS if uses >= _REUSED else _STEPS_WITHOUT_REUSE)
 
 
 def _candidates(generic: ir.Operation) -> list[tuple[int, int]]:
@@ -200,21 +189,33 @@ def _begin(parts: int, length: int) -> tuple[scf.ForOp, ir.Value, ir.Value]:
 
 
 def _emit(generic: ir.Operation, dimension: int, length: int, parts: int) -> None:
+    """Replaces an operation by a loop over its parts, and by one on the rest of the dimension."""
+    rest = loop_sizes(generic)[dimension] - parts * length
     with ir.InsertionPoint(generic), generic.location:
         turns, start, _ = _begin(parts, length)
         with ir.InsertionPoint.at_block_terminator(turns.body):
-            operands = [
-                _part(operand, indexing, dimension, start, length, parts)
-                for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True)
-            ]
-            copy = generic.clone()
-            if found := find_contraction(generic):
-                rows = ir.IntegerAttr.get(ir.IndexType.get(), int(found.extent(found.rows)))
-                copy.operation.attributes[ALL_ROWS] = rows
-            for index, operand in enumerate(operands):
-                copy.operation.operands[index] = operand
-    _shift_indices(copy.operation, dimension, start)
+            _clone_part(generic, dimension, start, length)
+        if rest:
+            start = arith.ConstantOp.create_index(parts * length).result
+            _clone_part(generic, dimension, start, rest)
     generic.erase()
+
+
+def _clone_part(generic: ir.Operation, dimension: int, start: ir.Value, length: int) -> None:
+    """Creates the operation on a part of a dimension."""
+    less = loop_sizes(generic)[dimension] - length
+    operands = [
+        _part(operand, indexing, dimension, start, less)
+        for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True)
+    ]
+    copy = generic.clone()
+    copy.operation.attributes[PART] = ir.UnitAttr.get()
+    if found := find_contraction(generic):
+        rows = ir.IntegerAttr.get(ir.IndexType.get(), int(found.extent(found.rows)))
+        copy.operation.attributes[ALL_ROWS] = rows
+    for index, operand in enumerate(operands):
+        copy.operation.operands[index] = operand
+    _shift_indices(copy.operation, dimension, start)
 
 
 def _shift_indices(generic: ir.Operation, dimension: int, start: ir.Value) -> None:
@@ -231,10 +232,14 @@ def _part(
     indexing: ir.AffineMap,
     dimension: int,
     start: ir.Value,
-    length: int,
-    parts: int,
+    less: int,
 ) -> ir.Value:
-    """Returns the view of an operand that a part of the loop reads or writes."""
+    """Returns the view of an operand that a part of the loop reads or writes.
+
+    Args:
+        start: the first index of the dimension.
+        less: how much shorter the part is than the dimension.
+    """
     whole = operand.type
     if not isinstance(whole, ir.MemRefType):
         return operand
@@ -246,8 +251,8 @@ def _part(
             by = arith.ConstantOp.create_index(factor).result
             values.append(arith.MulIOp(start, by).result)
         offsets.append(dynamic if factor else 0)
-        # All parts access views of the same size. Those of windows overlap.
-        sizes.append(size - factor * length * (parts - 1))
+        # The views of windows overlap.
+        sizes.append(size - factor * less)
     if not values:
         return operand
     strides, _ = whole.get_strides_and_offset()

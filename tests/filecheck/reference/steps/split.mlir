@@ -25,6 +25,25 @@ func.func @product(%a: memref<256x256xf32>, %b: memref<512x256xf32>, %c: memref<
   return
 }
 
+// Columns that do not divide evenly: both parts have a multiple of 32, and one thread computes the
+// last 17.
+// CHECK-LABEL: func.func @uneven(
+// CHECK:         scf.for %{{.*}} = %c0{{.*}} to %c2
+// CHECK:           memref.subview %arg1[%{{.*}}, 0] [2496, 64]
+// CHECK:           linalg.generic
+// CHECK:         {unmess.parts}
+// CHECK:         memref.subview %arg1[%{{.*}}, 0] [17, 64]
+// CHECK:         linalg.generic
+func.func @uneven(%a: memref<16x64xf32>, %b: memref<5009x64xf32>, %c: memref<16x5009xf32>) {
+  linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<16x64xf32>, memref<5009x64xf32>) outs(%c : memref<16x5009xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
 // Sums are split by rows, never along the reduction. 501 is not divisible by 2, but by 3.
 // CHECK-LABEL: func.func @sums(
 // CHECK:         scf.for {{.*}} to %c3

@@ -1,9 +1,10 @@
-"""Small programs are not optimized, large and dynamic ones are."""
+"""Small programs and operations are not optimized, large and dynamic ones are."""
 
 import pytest
 from torch_mlir import ir
 
-from pipelines.reference.analysis.effort import optimization_level
+from pipelines.ir.modules import find_operations
+from pipelines.reference.analysis.effort import PART, deserves_schedule, optimization_level
 
 MATMUL = """
 #a = affine_map<(m, n, k) -> (m, k)>
@@ -55,3 +56,24 @@ func.func @main(%x: tensor<{n}xf32>, %w: tensor<3xf32>, %y: tensor<{m}xf32>) -> 
 def test_level(text, level):
     with ir.Context():
         assert optimization_level(ir.Module.parse(text)) == level
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (MATMUL.format(m=32, n=32, k=32), False),
+        # Two threads may share it: an element is used twice only.
+        (MATMUL.format(m=2, n=320, k=110), True),
+        (MATMUL.format(m=2, n=320, k=100), False),
+        (MATMUL.format(m=64, n=64, k=64), True),
+        (POOL.format(n=10_002, m=10_000), False),
+        (POOL.format(n=20_002, m=20_000), True),
+    ],
+)
+def test_operations_that_threads_may_share_have_vector_code(text, expected):
+    with ir.Context():
+        module = ir.Module.parse(text)
+        (generic,) = find_operations(module, lambda each: each.name == "linalg.generic")
+        assert deserves_schedule(generic) is expected
+        generic.attributes[PART] = ir.UnitAttr.get()
+        assert deserves_schedule(generic)
