@@ -4,7 +4,8 @@ A tile of the result stays in vector registers during the loops over the summed 
 step loads one vector of the right operand, and one number of the left operand for each row. The
 right operand is first copied to a panel. Its vectors are contiguous there, and stay in the cache
 while all rows use them. Convolutions only differ in how they fill the panel. For few rows, there is
-no panel: the right operand is read in place.
+no panel: the right operand is read in place. A few columns behind the last whole register are
+summed along the depth (`last_columns.py`).
 
     for batch, for block of the depth, for panel of columns:
         panel[depth, column] = rhs[...]
@@ -184,11 +185,12 @@ class ContractionKernel(Kernel):
                         there = {**place, column: position}
                         valid = width if count is None else count
                         panel.fill(there, depths, valid)
-                        found = last if count is not None else None
-                        if found is not None:
-                            found.fill(valid - found.count)
+                        # The tiles before the last one have only whole registers.
+                        others = None if count is None else last
+                        if others is not None:
+                            others.fill(valid - others.count)
                         with Nest(code, rows, self.sizes, there) as inner:
-                            self._tiles(inner, valid, shape, panel, found, depths, block, self.out)
+                            self._tiles(inner, valid, shape, panel, others, depths, block, self.out)
         panel.free()
 
     def _with_shared_panel(
