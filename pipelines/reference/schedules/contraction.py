@@ -239,10 +239,11 @@ class ContractionKernel(Kernel):
         Args:
             count: the number of all columns.
         """
-        if not isinstance(self.element, ir.FloatType) or isinstance(count, str):
+        is_static = isinstance(count, int) and self.found.extent(self.found.depth) < math.inf
+        if not isinstance(self.element, ir.FloatType) or not is_static:
             return None
         few = count % self.lanes
-        deep = panel.rows is not None and panel.rows >= _DEEP and panel.is_range
+        deep = panel.rows >= _DEEP and panel.is_range
         if not 0 < few <= min(MOST, self.lanes // 2) or self._all_rows < FOR_LAST_COLUMNS:
             return None
         return LastColumns(self, self.lhs, panel, few) if deep and self.is_contiguous() else None
