@@ -89,7 +89,7 @@ def calls_by_function(module: ir.Module) -> dict[str, float]:
 
 
 def work(generic: ir.Operation) -> float:
-    """Returns about how many iterations of an elementwise operation take as long as an operation.
+    """Estimates the time of an operation, in iterations of an elementwise operation.
 
     Dynamic sizes count as 1.
     """
@@ -105,8 +105,8 @@ def work(generic: ir.Operation) -> float:
 def deserves_schedule(generic: ir.Operation, calls: float = 1) -> bool:
     """Returns whether an operation is large enough for vector code of its own.
 
-    It is if several threads may share it. Vector code rounds otherwise than plain loops, so a part
-    must have it if and only if the whole operation has it on one thread.
+    It is if several threads may share it. Vector code and plain loops round differently, so a part
+    must have vector code if and only if the whole operation has it on one thread.
     """
     is_shared = PART in generic.attributes or work(generic) >= 2 * ENOUGH
     return is_shared or _iterations(generic) * calls >= _FEW

@@ -25,7 +25,7 @@ from torch_mlir import ir
 
 from pipelines.ir.contraction import Contraction, find_contraction, indexing_maps
 from pipelines.reference.schedules.kernel import Kernel
-from pipelines.reference.schedules.last_columns import MOST, LastColumns
+from pipelines.reference.schedules.last_columns import MOST, ROWS, STEPS, LastColumns
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.schedules.panel import CHAIN, InPlace, Panel, PanelColumns, Source, written
 from pipelines.reference.schedules.places import (
@@ -43,11 +43,6 @@ from pipelines.reference.schedules.places import (
 ALL_ROWS = "unmess.all_rows"
 # Number of rows up to which copying the right operand costs more than it saves.
 _FEW_ROWS = 16
-# Minimum number of rows with which the last few columns are summed along the depth. The copies of
-# these columns take time, too.
-FOR_LAST_COLUMNS = 32
-# Minimum number of steps of a sum for it: the lanes of each sum are added at the end.
-_DEEP = 64
 # Size of an image below which all columns share a panel.
 SMALL = 28 * 28
 
@@ -243,8 +238,8 @@ class ContractionKernel(Kernel):
         if not isinstance(self.element, ir.FloatType) or not is_static:
             return None
         few = count % self.lanes
-        deep = panel.rows >= _DEEP and panel.is_range
-        if not 0 < few <= min(MOST, self.lanes // 2) or self._all_rows < FOR_LAST_COLUMNS:
+        deep = panel.rows >= STEPS and panel.is_range
+        if not 0 < few <= min(MOST, self.lanes // 2) or self._all_rows < ROWS:
             return None
         return LastColumns(self, self.lhs, panel, few) if deep and self.is_contiguous() else None
 

@@ -15,6 +15,10 @@ from pipelines.reference.schedules.places import Buffer, Index, Place
 
 # Maximum number of columns. With more, a vector of columns is as fast.
 MOST = 4
+# Minimum number of rows: with fewer, the copies of the columns take longer than they save.
+ROWS = 32
+# Minimum number of steps of a sum: with fewer, the additions of the lanes at its end do.
+STEPS = 64
 # Number of registers with sums, so that no addition waits for an earlier one.
 _SUMS = 16
 

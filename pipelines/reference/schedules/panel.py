@@ -155,7 +155,7 @@ class Panel:
 
     @property
     def is_range(self) -> bool:
-        """Whether the steps of a block are consecutive: the outermost dimension is cut."""
+        """Whether the steps of a block are consecutive: no inner dimension is cut."""
         depth, sizes = self._source.found.depth, self._source.found.sizes
         if self._cut is None or self._block == sizes[self._cut]:
             return True

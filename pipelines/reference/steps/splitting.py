@@ -16,12 +16,8 @@ from pipelines.ir.lazy_dialects import arith, memref, scf
 from pipelines.ir.modules import find_operations
 from pipelines.ir.values import constant_integer
 from pipelines.reference.analysis.effort import ENOUGH, PART, work
-from pipelines.reference.schedules.contraction import (
-    ALL_ROWS,
-    FOR_LAST_COLUMNS,
-    SMALL,
-    rows_of_panel,
-)
+from pipelines.reference.schedules import last_columns
+from pipelines.reference.schedules.contraction import ALL_ROWS, SMALL, rows_of_panel
 from pipelines.reference.schedules.places import sum_of_dimensions
 from pipelines.reference.steps.rows import ROWS
 
@@ -132,7 +128,7 @@ def _candidates(generic: ir.Operation) -> list[tuple[int, int]]:
     # Each part copies the elements of the right operand that it reads. Parts along the columns copy
     # no element twice, but each reads the whole left operand.
     columns = [] if found.windows else found.columns
-    many = found.extent(found.rows) >= FOR_LAST_COLUMNS
+    many = found.extent(found.rows) >= last_columns.ROWS
     few = _FEW_COLUMNS_OF_MANY_ROWS if many else _FEW_COLUMNS
     return [
         *((dimension, 1) for dimension in found.batch),
