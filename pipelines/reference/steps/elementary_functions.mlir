@@ -6,14 +6,16 @@
 
 // 2^n e^r, where x = n log 2 + r and |r| <= log(2)/2. Error below 1.1 units in the last place.
 func.func private @exp(%x: f32) -> f32 {
-  // Beyond these bounds the result is 0 or infinite. NaN becomes a number here and returns below.
+  // Beyond these bounds the result is 0 or infinite. Comparisons with NaN are false, and keep it.
   %lowest = arith.constant -1.05e+02 : f32
   %highest = arith.constant 8.9e+01 : f32
-  %above = arith.maxnumf %x, %lowest : f32
-  %within = arith.minnumf %above, %highest : f32
+  %is_low = arith.cmpf olt, %x, %lowest : f32
+  %above = arith.select %is_low, %lowest, %x : f32
+  %is_high = arith.cmpf ogt, %above, %highest : f32
+  %within = arith.select %is_high, %highest, %above : f32
 
-  // Adding 1.5 * 2^23 rounds to an integer, which is then in the low bits.
-  %shift = arith.constant 12582912.0 : f32
+  // Adding 1.5 * 2^23 + 254 rounds to an integer, and the low bits are then n + 254.
+  %shift = arith.constant 12583166.0 : f32
   %log2e = arith.constant 1.44269502 : f32
   %scaled = arith.mulf %within, %log2e fastmath<contract> : f32
   %shifted = arith.addf %scaled, %shift fastmath<contract> : f32
@@ -46,26 +48,24 @@ func.func private @exp(%x: f32) -> f32 {
   %p1 = arith.addf %m1, %r fastmath<contract> : f32
   %power = arith.addf %p1, %one : f32
 
-  // 2^n in two factors, so that neither of them leaves the range where the product does not.
+  // 2^n in two factors, so that no step but the last one leaves the range of normal numbers. The
+  // second one is 2^64 or 2^-64, with the sign of x in its exponent; its bits have a bias of 127, too.
   %bits = arith.bitcast %shifted : f32 to i32
-  %shift_bits = arith.bitcast %shift : f32 to i32
-  %integer = arith.subi %bits, %shift_bits : i32
-  %one_bit = arith.constant 1 : i32
-  %bias = arith.constant 127 : i32
   %mantissa = arith.constant 23 : i32
-  %half = arith.shrsi %integer, %one_bit : i32
-  %rest = arith.subi %integer, %half : i32
-  %half_biased = arith.addi %half, %bias : i32
-  %rest_biased = arith.addi %rest, %bias : i32
-  %half_bits = arith.shli %half_biased, %mantissa : i32
-  %rest_bits = arith.shli %rest_biased, %mantissa : i32
-  %half_scale = arith.bitcast %half_bits : i32 to f32
-  %rest_scale = arith.bitcast %rest_bits : i32 to f32
-  %halfway = arith.mulf %power, %half_scale : f32
-  %result = arith.mulf %halfway, %rest_scale : f32
-  %is_nan = arith.cmpf uno, %x, %x : f32
-  %chosen = arith.select %is_nan, %x, %result : f32
-  return %chosen : f32
+  %both = arith.shli %bits, %mantissa : i32
+  %one_bit = arith.constant 1 : i32
+  %sign_bit = arith.constant 0x40000000 : i32
+  %large = arith.constant 0x5F800000 : i32
+  %x_bits = arith.bitcast %x : f32 to i32
+  %x_halved = arith.shrui %x_bits, %one_bit : i32
+  %sign = arith.andi %x_halved, %sign_bit : i32
+  %second_bits = arith.xori %sign, %large : i32
+  %first_bits = arith.subi %both, %second_bits : i32
+  %first = arith.bitcast %first_bits : i32 to f32
+  %second = arith.bitcast %second_bits : i32 to f32
+  %partial = arith.mulf %power, %first : f32
+  %result = arith.mulf %partial, %second : f32
+  return %result : f32
 }
 
 // Below 0.92: x + x p(x²). Above: 1 - e^-q(|x|), where q fits -log erfc.
