@@ -46,6 +46,7 @@ from pipelines.reference import lowering
 from pipelines.reference.pipeline import PIPELINE, LoweringContext, lower_to_llvm
 from pipelines.reference.schedules.machine import MACHINES
 from pipelines.reference.steps.assertions import Assertions
+from pipelines.reference.steps.elementwise import vectorize_elementwise
 from pipelines.reference.steps.fusion import fuse
 from pipelines.reference.steps.kernels import vectorize
 from pipelines.stablehlo.portable import PORTABLE
@@ -139,6 +140,10 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
         f"reference-vectorize-{name}": partial(
             vectorize, machine=machine, deserves=lambda *_: True, calls={}
         )
+        for name, machine in MACHINES.items()
+    },
+    **{
+        f"reference-vectorize-elementwise-{name}": partial(vectorize_elementwise, machine=machine)
         for name, machine in MACHINES.items()
     },
     **{

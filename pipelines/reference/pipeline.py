@@ -34,6 +34,7 @@ from pipelines.reference.steps.bf16 import (
 from pipelines.reference.steps.checks import insert_checks
 from pipelines.reference.steps.collapsing import collapse_loops
 from pipelines.reference.steps.destinations import choose_destinations
+from pipelines.reference.steps.elementwise import vectorize_elementwise
 from pipelines.reference.steps.fills import repeat_fills, restore_zeros, start_at_zero
 from pipelines.reference.steps.fusion import FUSION
 from pipelines.reference.steps.integer_loops import INTEGER_LOOPS
@@ -96,6 +97,11 @@ def _look_for_bf16(module: ir.Module, context: LoweringContext) -> None:
 def _vectorize(module: ir.Module, context: LoweringContext) -> None:
     if context.level:
         vectorize(module, host_machine(), deserves_schedule, calls_by_function(module))
+
+
+def _vectorize_elementwise(module: ir.Module, context: LoweringContext) -> None:
+    if context.level:
+        vectorize_elementwise(module, host_machine())
 
 
 def _share_memory(module: ir.Module, context: LoweringContext) -> None:
@@ -221,6 +227,12 @@ PIPELINE: tuple[Pipeline | Step, ...] = (
         "reference-vectorize",
         "create vector kernels for this processor where they save time",
         _vectorize,
+        takes_context=True,
+    ),
+    Step(
+        "reference-vectorize-elementwise",
+        "create vector code for elementwise operations",
+        _vectorize_elementwise,
         takes_context=True,
     ),
     Step(
