@@ -41,6 +41,7 @@ from pipelines.reference.steps.integer_loops import INTEGER_LOOPS
 from pipelines.reference.steps.kernels import vectorize
 from pipelines.reference.steps.lifetimes import free_after_last_use
 from pipelines.reference.steps.llvm_attributes import annotate, reassociate
+from pipelines.reference.steps.merging import merge_parts
 from pipelines.reference.steps.outlining import outline
 from pipelines.reference.steps.pointers import pass_pointers, take_operands_by_address
 from pipelines.reference.steps.rows import fuse_row_loops
@@ -192,6 +193,11 @@ PIPELINE: tuple[Pipeline | Step, ...] = (
         "split large operations among threads",
         lambda module, context: split(module, context.threads),
         takes_context=True,
+    ),
+    Step(
+        "reference-merge-parts",
+        "merge neighboring loops over parts, so that threads wait for each other less often",
+        merge_parts,
     ),
     MERGE_VIEWS,
     Step("reference-outline", "outline operations; equal ones share one function", outline),

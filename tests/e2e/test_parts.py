@@ -99,6 +99,40 @@ def test_contractions_do_not_depend_on_the_number_of_threads(threads):
         assert all(map(torch.equal, others, results[0]))
 
 
+class Chain(nn.Module):
+    """Operations of which each part reads only the same part of the one before, or all parts."""
+
+    def __init__(self):
+        super().__init__()
+        self.expand = nn.Conv2d(16, 96, 1, bias=False)
+        self.depthwise = nn.Conv2d(96, 96, 3, padding=1, groups=96, bias=False)
+        self.norms = nn.ModuleList(nn.BatchNorm2d(96) for _ in range(2))
+        self.squeeze = nn.Linear(96, 96)
+        self.project = nn.Conv2d(96, 16, 1)
+
+    def forward(self, x):
+        wide = nn.functional.hardswish(self.norms[0](self.expand(x)))
+        deep = nn.functional.silu(self.norms[1](self.depthwise(wide)))
+        scale = torch.sigmoid(self.squeeze(deep.mean((2, 3))))
+        return x + self.project(deep * scale[..., None, None]), (wide - deep).flip(1)
+
+
+@pytest.mark.parametrize("shape", [(1, 16, 30, 30), (1, 16, 64, 64), (3, 16, 28, 28)])
+def test_merged_parts_do_not_depend_on_the_number_of_threads(threads, shape):
+    torch.manual_seed(0)
+    model, x = Chain(), torch.randn(shape)
+    results = []
+    for count in (1, 2, 3, 6):
+        threads(count)
+        run = load(model, (x,))
+        # A race would not show in each call.
+        results += [run(x) for _ in range(20)]
+    with torch.no_grad():
+        torch.testing.assert_close(results[0], model(x), rtol=1e-5, atol=1e-5)
+    for others in results[1:]:
+        assert all(map(torch.equal, others, results[0]))
+
+
 def test_a_failed_check_in_a_thread_fails_that_call_only(threads, inputs):
     threads(2)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 
 from torch_mlir import ir
 
@@ -89,11 +90,13 @@ def _split_generic(generic: ir.Operation, threads: int) -> None:
         parts = _parts(size, threads, multiple)
         if parts is not None and total >= parts * ENOUGH:
             _emit(generic, dimension, size // parts, parts)
+            generic.erase()
             return
         length = size // (_COLUMNS * threads) * _COLUMNS
         has_little_rest = size - threads * length < _LITTLE_REST * size
         if multiple == _COLUMNS and has_little_rest and total >= threads * ENOUGH:
             _emit(generic, dimension, length, threads)
+            generic.erase()
             return
 
 
@@ -184,20 +187,43 @@ def _begin(parts: int, length: int) -> tuple[scf.ForOp, ir.Value, ir.Value]:
     return turns, start, end
 
 
-def _emit(generic: ir.Operation, dimension: int, length: int, parts: int) -> None:
-    """Replaces an operation by a loop over its parts, and by one on the rest of the dimension."""
+def split_little(generic: ir.Operation, parts: int) -> Iterator[ir.Operation]:
+    """Yields loops over parts of an elementwise operation that is too small to be split alone.
+
+    The operation stays, after the loop.
+    """
+    if generic.name != "linalg.generic" or generic.results or find_contraction(generic):
+        return
+    if PART in generic.attributes or not all(_is_static(each.type) for each in generic.operands):
+        return
+    for dimension, _ in _candidates(generic):
+        size = loop_sizes(generic)[dimension]
+        if size and size % parts == 0:
+            yield _emit(generic, dimension, size // parts, parts, is_large=False)
+
+
+def _emit(
+    generic: ir.Operation, dimension: int, length: int, parts: int, *, is_large: bool = True
+) -> ir.Operation:
+    """Creates a loop over parts of an operation, and an operation on the rest of the dimension.
+
+    Args:
+        is_large: mark the parts, so that they get vector code like the whole operation.
+    """
     rest = loop_sizes(generic)[dimension] - parts * length
     with ir.InsertionPoint(generic), generic.location:
         turns, start, _ = _begin(parts, length)
         with ir.InsertionPoint.at_block_terminator(turns.body):
-            _clone_part(generic, dimension, start, length)
+            _clone_part(generic, dimension, start, length, is_large=is_large)
         if rest:
             start = arith.ConstantOp.create_index(parts * length).result
             _clone_part(generic, dimension, start, rest)
-    generic.erase()
+    return turns.operation
 
 
-def _clone_part(generic: ir.Operation, dimension: int, start: ir.Value, length: int) -> None:
+def _clone_part(
+    generic: ir.Operation, dimension: int, start: ir.Value, length: int, *, is_large: bool = True
+) -> None:
     """Creates the operation on a part of a dimension."""
     less = loop_sizes(generic)[dimension] - length
     operands = [
@@ -205,7 +231,8 @@ def _clone_part(generic: ir.Operation, dimension: int, start: ir.Value, length: 
         for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True)
     ]
     copy = generic.clone()
-    copy.operation.attributes[PART] = ir.UnitAttr.get()
+    if is_large:
+        copy.operation.attributes[PART] = ir.UnitAttr.get()
     if found := find_contraction(generic):
         rows = ir.IntegerAttr.get(ir.IndexType.get(), int(found.extent(found.rows)))
         copy.operation.attributes[ALL_ROWS] = rows
