@@ -66,3 +66,33 @@ def test_products_and_convolutions(threads):
     for result, expected in zip(results, pytree.tree_leaves(exact), strict=True):
         error = (result - expected).abs().max() / expected.abs().max()
         assert error < 1e-6
+
+
+class Rows(torch.nn.Module):
+    """Elementwise operations on rows, with a number for each row."""
+
+    def forward(self, rows, numbers, integers):
+        results = []
+        for x, n, i in zip(rows, numbers, integers, strict=True):
+            scaled = (x - n) / (n.abs() + 1)
+            chosen = torch.where(i > 3, scaled, x.abs()).clamp(max=2)
+            results += [chosen, (i * 3 - i.shape[1]) ^ 5, (chosen * i).bfloat16().float()]
+        return results
+
+
+@pytest.mark.parametrize(
+    "dtypes", [("float32", "int32"), ("float64", "int64"), ("float32", "int64")]
+)
+def test_elementwise_rows_of_every_length(dtypes):
+    """The elements behind the last whole vector are those of eager, bit by bit, NaN included."""
+    real, whole = (getattr(torch, name) for name in dtypes)
+    rows = [torch.randn(9, length).to(real) for length in range(1, 40)]
+    for x in rows:
+        x[0, -1] = torch.nan
+    numbers = [torch.randn(9, 1).to(real) for _ in rows]
+    integers = [torch.randint(-9, 9, x.shape).to(whole) for x in rows]
+    run = unmess.load(unmess.capture(Rows(), (rows, numbers, integers)), on="reference")
+    for result, expected in zip(
+        run(rows, numbers, integers), Rows()(rows, numbers, integers), strict=True
+    ):
+        torch.testing.assert_close(result, expected, rtol=0, atol=0, equal_nan=True)

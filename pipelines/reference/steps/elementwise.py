@@ -95,9 +95,11 @@ def _is_supported(generic: ir.Operation) -> bool:
     loops = [each.position for each in out if isinstance(each, ir.AffineDimExpr)]
     if len(loops) != len(out) or sorted(loops) != list(range(len(sizes))):
         return False
+    body = [each.operation for each in generic.regions[0].blocks[0].operations]
     return (
         math.prod(sizes) >= _FEW
-        and all(each.operation.name in _BODY for each in generic.regions[0].blocks[0].operations)
+        and all(each.name in _BODY for each in body)
+        and all(str(each.result.type) in (*_ELEMENTS, "i1") for each in body[:-1])
         and all(
             _is_row(operand.type, indexing, loops[-1])
             for operand, indexing in zip(generic.operands, maps, strict=True)

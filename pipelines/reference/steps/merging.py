@@ -29,28 +29,25 @@ _MOST = 8 << 20
 def merge_parts(module: ir.Module) -> None:
     """Merges loops over parts in the same block, in place."""
     with module.context, ir.Location.unknown():
-        holders = {
-            (loop.parent.operation, loop.block)
-            for loop in find_operations(module, lambda each: PARTS in each.attributes)
-        }
-        for _, block in holders:
+        loops = find_operations(module, lambda each: PARTS in each.attributes)
+        for block in dict.fromkeys(loop.block for loop in loops):
             _merge(block)
 
 
 @dataclass
-class Team:
+class _Loop:
     """A loop over parts, and what it accesses.
 
     Attributes:
         count: the number of parts.
     """
 
-    loop: ir.Operation
+    operation: ir.Operation
     count: int
     regions: list[Region]
 
     @classmethod
-    def of(cls, loop: ir.Operation) -> Team | None:
+    def of(cls, loop: ir.Operation) -> _Loop | None:
         """Returns None if not all accesses are known."""
         body = loop.regions[0].blocks[0]
         found: list[Region] = []
@@ -61,62 +58,65 @@ class Team:
             found += accesses
         return cls(loop, constant_integer(loop.operands[1]), found)
 
-    def may_merge(self, other: Team) -> bool:
-        """Returns whether a later loop may become a part of this one."""
+    def absorb(self, other: _Loop | None) -> bool:
+        """Moves the body of a later loop to the end of this one's. Returns False if it may not."""
+        if other is None or not self._may_absorb(other):
+            return False
+        if not _move_operands(other.operation, self.operation):
+            return False
+        body, theirs = self.operation.regions[0].blocks[0], other.operation.regions[0].blocks[0]
+        theirs.arguments[0].replace_all_uses_with(body.arguments[0])
+        *operations, _ = theirs.operations
+        for operation in operations:
+            operation.operation.move_before(terminator(body))
+        other.operation.erase()
+        self.regions += other.regions
+        return True
+
+    def _may_absorb(self, other: _Loop) -> bool:
         if other.count != self.count:
             return False
-        pairs = [*itertools.permutations(range(self.count), 2)]
         blocks = {
             each.block: each.bytes
             for each in (*self.regions, *other.regions)
             if isinstance(each.block, ir.Value) and producer_named(each.block, "memref.alloc")
         }
+        pairs = [*itertools.permutations(range(self.count), 2)]
         return sum(blocks.values()) <= _MOST and not self._conflicts(other.regions, pairs)
 
-    def may_follow(self, accesses: list[Region] | None) -> bool:
-        """Returns whether the loop may be executed after a later operation with these accesses."""
+    def wait_for(self, operation: ir.Operation) -> bool:
+        """Moves a later operation before the loop. Returns False if it may not."""
+        accesses = regions(operation)
         pairs = [(part, 0) for part in range(self.count)]
-        return accesses is not None and not self._conflicts(accesses, pairs)
+        if accesses is None or self._conflicts(accesses, pairs):
+            return False
+        if not _move_operands(operation, self.operation):
+            return False
+        operation.move_before(self.operation)
+        return True
 
     def _conflicts(self, others: list[Region], pairs: Iterable[tuple[int, int]]) -> bool:
         return any(overlap(mine, other, pairs) for mine in self.regions for other in others)
 
-    def merge(self, other: Team) -> None:
-        """Moves the body of a later loop to the end of this one's."""
-        body, theirs = self.loop.regions[0].blocks[0], other.loop.regions[0].blocks[0]
-        theirs.arguments[0].replace_all_uses_with(body.arguments[0])
-        *operations, _ = theirs.operations
-        for operation in operations:
-            operation.operation.move_before(terminator(body))
-        other.loop.erase()
-        self.regions += other.regions
-
 
 def _merge(block: ir.Block) -> None:
-    team: Team | None = None
+    earlier: _Loop | None = None
     *operations, _ = [each.operation for each in block.operations]
     for operation in operations:
         if operation.name.startswith(_PURE):
             continue
         if PARTS in operation.attributes:
-            other = Team.of(operation)
-            if team and other and team.may_merge(other) and _move_operands(operation, team.loop):
-                team.merge(other)
-            else:
-                team = other
-        elif team and not _merge_little(operation, team):
-            if team.may_follow(regions(operation)) and _move_operands(operation, team.loop):
-                operation.move_before(team.loop)
-            else:
-                team = None
+            loop = _Loop.of(operation)
+            if earlier is None or not earlier.absorb(loop):
+                earlier = loop
+        elif earlier and not _absorb_little(operation, earlier) and not earlier.wait_for(operation):
+            earlier = None
 
 
-def _merge_little(operation: ir.Operation, team: Team) -> bool:
+def _absorb_little(operation: ir.Operation, earlier: _Loop) -> bool:
     """Splits and merges an operation that is too small to be split alone, if possible."""
-    for loop in split_little(operation, team.count):
-        other = Team.of(loop)
-        if other and team.may_merge(other) and _move_operands(loop, team.loop):
-            team.merge(other)
+    for loop in split_little(operation, earlier.count):
+        if earlier.absorb(_Loop.of(loop)):
             operation.erase()
             return True
         loop.erase()

@@ -56,8 +56,8 @@ func.func @mixed(%x: memref<8x16xi64>, %y: memref<8x16xf32>) {
   return
 }
 
-// Unchanged: a transposed operand, a fill, booleans in memory, and a division of integers, which
-// would trap for the zeros behind the last element.
+// Unchanged: a transposed operand, a fill, booleans in memory, a division of integers, which would
+// trap for the zeros behind the last element, and numbers of 16 bits, even if they are not in memory.
 // CHECK-LABEL: func.func private @linalg_generic_2(
 // CHECK:         linalg.generic
 // CHECK-LABEL: func.func private @linalg_generic_3(
@@ -65,6 +65,8 @@ func.func @mixed(%x: memref<8x16xi64>, %y: memref<8x16xf32>) {
 // CHECK-LABEL: func.func private @linalg_generic_4(
 // CHECK:         linalg.generic
 // CHECK-LABEL: func.func private @linalg_generic_5(
+// CHECK:         linalg.generic
+// CHECK-LABEL: func.func private @linalg_generic_6(
 // CHECK:         linalg.generic
 func.func @others(%x: memref<16x16xf32>, %y: memref<16x16xf32>, %b: memref<16x16xi1>, %i: memref<16x16xi32>) {
   linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<16x16xf32>) outs(%y : memref<16x16xf32>) {
@@ -86,6 +88,12 @@ func.func @others(%x: memref<16x16xf32>, %y: memref<16x16xf32>, %b: memref<16x16
   ^bb0(%o: i32):
     %0 = arith.divsi %o, %o : i32
     linalg.yield %0 : i32
+  }
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%y : memref<16x16xf32>) {
+  ^bb0(%o: f32):
+    %0 = arith.truncf %o : f32 to bf16
+    %1 = arith.extf %0 : bf16 to f32
+    linalg.yield %1 : f32
   }
   return
 }
