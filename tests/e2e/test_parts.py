@@ -133,6 +133,40 @@ def test_merged_parts_do_not_depend_on_the_number_of_threads(threads, shape):
         assert all(map(torch.equal, others, results[0]))
 
 
+class ShortRows(nn.Module):
+    """Sums of short rows, between operations that are large enough for several threads."""
+
+    def __init__(self):
+        super().__init__()
+        self.expand = nn.Conv2d(8, 31, 1)
+        self.depthwise = nn.Conv2d(31, 31, 3, padding=1, groups=31)
+        self.project = nn.Conv2d(31, 12, 1)
+
+    def forward(self, x):
+        wide = torch.relu(self.expand(x))
+        scale = torch.softmax(wide.mean((2, 3)), -1)
+        scaled = self.depthwise(wide) * scale[..., None, None]
+        return (
+            scaled.sum(-1),
+            scaled.amax(1),
+            self.project(scaled),
+            (scaled - scaled.mean(1, keepdim=True)).var((2, 3)),
+            scaled.flatten(2).cumsum(-1),
+        )
+
+
+def test_small_sums_do_not_depend_on_the_number_of_threads(threads):
+    torch.manual_seed(0)
+    model, images = ShortRows(), torch.randn(20, 2, 8, 14, 14)
+    results = []
+    for count in (1, 2, 3):
+        threads(count)
+        run = load(model, (images[0],))
+        results.append([result for x in images for result in run(x)])
+    for others in results[1:]:
+        assert all(map(torch.equal, others, results[0]))
+
+
 def test_a_failed_check_in_a_thread_fails_that_call_only(threads, inputs):
     threads(2)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from torch_mlir import ir
 
 from pipelines.ir.contraction import Contraction, find_contraction, indexing_maps, loop_sizes
+from pipelines.ir.generics import is_reduction
 from pipelines.ir.lazy_dialects import arith, memref, scf
 from pipelines.ir.modules import find_operations
 from pipelines.ir.values import constant_integer
@@ -190,9 +191,10 @@ def _begin(parts: int, length: int) -> tuple[scf.ForOp, ir.Value, ir.Value]:
 def split_little(generic: ir.Operation, parts: int) -> Iterator[ir.Operation]:
     """Yields loops over parts of an elementwise operation that is too small to be split alone.
 
-    The operation stays, after the loop.
+    Sums are left out: LLVM chooses the order of additions by the size of the outer loops, too. The
+    operation stays, after the loop.
     """
-    if generic.name != "linalg.generic" or generic.results or find_contraction(generic):
+    if generic.name != "linalg.generic" or generic.results or is_reduction(generic):
         return
     if PART in generic.attributes or not all(_is_static(each.type) for each in generic.operands):
         return
