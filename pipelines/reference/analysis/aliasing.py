@@ -37,15 +37,19 @@ def are_distinct(values: Iterable[ir.Value], written: Iterable[ir.Value]) -> boo
 
 def memory_block(value: ir.Value) -> ir.Value | str | None:
     """Returns the allocation, argument or global that a value is a view of, if it is known."""
-    while (operation := producer(value)) is not None:
-        if operation.name in VIEWS:
-            value = operation.operands[0]
-        elif operation.name == "memref.alloc":
-            return value
-        elif operation.name == "memref.get_global":
+    value = viewed(value)
+    operation = producer(value)
+    if operation is not None:
+        if operation.name == "memref.get_global":
             return str(operation.attributes["name"])
-        else:
-            return None
+        return value if operation.name == "memref.alloc" else None
     block = value.owner
     is_entry = block.owner.operation.name == "func.func" and block == block.region.blocks[0]
     return value if is_entry else None
+
+
+def viewed(value: ir.Value) -> ir.Value:
+    """Returns the value that a view is a view of, through any number of views."""
+    while (operation := producer(value)) is not None and operation.name in VIEWS:
+        value = operation.operands[0]
+    return value

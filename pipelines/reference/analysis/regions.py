@@ -11,7 +11,7 @@ from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
 from pipelines.ir.values import constant_integer, producer
-from pipelines.reference.analysis.aliasing import VIEWS, memory_block
+from pipelines.reference.analysis.aliasing import VIEWS, memory_block, viewed
 from pipelines.reference.analysis.sizes import element_bytes
 
 # Prefixes of operations that neither read nor write the elements of a buffer.
@@ -160,7 +160,7 @@ def region(
         part: see `regions`.
     """
     block = memory_block(value)
-    root = _root(value)
+    root = viewed(value)
     if block is None or not _is_static(root.type):
         return None
     size = math.prod(root.type.shape)
@@ -182,13 +182,6 @@ def _is_static(type: ir.MemRefType) -> bool:
     """Returns whether the sizes and strides are known."""
     dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
     return type.has_static_shape and dynamic not in type.get_strides_and_offset()[0]
-
-
-def _root(value: ir.Value) -> ir.Value:
-    """Returns the value that a view is a view of."""
-    while (operation := producer(value)) is not None and operation.name in VIEWS:
-        value = operation.operands[0]
-    return value
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def merge_parts(module: ir.Module) -> None:
 
 @dataclass
 class _Loop:
-    """A loop over parts, and what it accesses.
+    """Holds a loop over parts, with the elements that it reads and writes.
 
     Attributes:
         count: the number of parts.
