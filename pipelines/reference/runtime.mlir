@@ -28,7 +28,8 @@
   ptr,              // 1: its operands, the same for all parts
   i64,              // 2: the number of parts
   i64,              // 3: the number of a failed check in a part, or -1
-  i64               // 4: for a failed allocation, the number of requested bytes
+  i64,              // 4: for a failed allocation, the number of requested bytes
+  ptr               // 5: the record of the call that waits for the parts
 )>
 !part = !llvm.struct<(
   i64,              // 0: the index of the part
@@ -231,6 +232,8 @@ llvm.func @do_parts(%function: !llvm.ptr, %operands: !llvm.ptr, %count: i64) {
   // An interrupt waits until the team has finished: its other threads use the memory of this call.
   %whole = llvm.call @current() : () -> !llvm.ptr
   llvm.call @lock(%whole) : (!llvm.ptr) -> ()
+  %6 = llvm.getelementptr %parts[0, 5] : (!llvm.ptr) -> !llvm.ptr, !parts
+  llvm.store %whole, %6 : !llvm.ptr, !llvm.ptr
   %member = llvm.mlir.addressof @member : !llvm.ptr
   // 0 threads: as many as PyTorch uses.
   llvm.call %with_team(%member, %parts, %zero, %zero) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i32, i32) -> ()
@@ -249,7 +252,7 @@ llvm.func @do_parts(%function: !llvm.ptr, %operands: !llvm.ptr, %count: i64) {
 }
 
 // Computes the parts of one thread of a team. Each part is a call of its own, so that a failure stays
-// in the thread.
+// in the thread. After an interrupt, it begins no other part.
 llvm.func internal @member(%parts: !llvm.ptr) {
   %zero = llvm.mlir.constant(0 : i32) : i32
   %one = llvm.mlir.constant(1 : i32) : i32
@@ -268,6 +271,9 @@ llvm.func internal @member(%parts: !llvm.ptr) {
   llvm.store %operands, %5 : !llvm.ptr, !llvm.ptr
   %6 = llvm.mlir.addressof @own_number : !llvm.ptr
   %7 = llvm.mlir.addressof @team_size : !llvm.ptr
+  %8 = llvm.getelementptr %parts[0, 5] : (!llvm.ptr) -> !llvm.ptr, !parts
+  %whole = llvm.load %8 : !llvm.ptr -> !llvm.ptr
+  %waiting = llvm.getelementptr %whole[0, 5] : (!llvm.ptr) -> !llvm.ptr, !call
   %own_number = llvm.load %6 : !llvm.ptr -> !llvm.ptr
   %team_size = llvm.load %7 : !llvm.ptr -> !llvm.ptr
   %number = llvm.call %own_number() : !llvm.ptr, () -> i32
@@ -277,7 +283,11 @@ llvm.func internal @member(%parts: !llvm.ptr) {
   llvm.br ^loop(%first : i64)
 ^loop(%index: i64):
   %in_range = llvm.icmp "slt" %index, %count : i64
-  llvm.cond_br %in_range, ^do, ^end
+  llvm.cond_br %in_range, ^look, ^end
+^look:
+  %interrupted = llvm.load volatile %waiting : !llvm.ptr -> i32
+  %goes_on = llvm.icmp "eq" %interrupted, %zero : i32
+  llvm.cond_br %goes_on, ^do, ^end
 ^do:
   llvm.store %index, %part : i64, !llvm.ptr
   llvm.call @run(%function, %part, %report, %zero) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> ()
@@ -286,8 +296,8 @@ llvm.func internal @member(%parts: !llvm.ptr) {
   %following = llvm.add %index, %step : i64
   llvm.cond_br %is_good, ^loop(%following : i64), ^tell
 ^tell:
-  %8 = llvm.getelementptr %report[1] : (!llvm.ptr) -> !llvm.ptr, i64
-  %known = llvm.load %8 : !llvm.ptr -> i64
+  %9 = llvm.getelementptr %report[1] : (!llvm.ptr) -> !llvm.ptr, i64
+  %known = llvm.load %9 : !llvm.ptr -> i64
   llvm.store %known, %4 : i64, !llvm.ptr
   llvm.store %outcome, %3 : i64, !llvm.ptr
   llvm.br ^end
