@@ -7,14 +7,22 @@ reassociated.
 
 from __future__ import annotations
 
+import math
+
 from torch_mlir import ir
 
+from pipelines.ir.contraction import loop_sizes
 from pipelines.ir.generics import is_reduction
 from pipelines.ir.modules import find_operations
 from pipelines.ir.values import producer_named, terminator
 from pipelines.reference.runtime import ALLOCATE, FAIL
 from pipelines.reference.steps.assertions import CHECK
 from pipelines.reference.steps.outlining import NO_ALIAS, OUTLINED
+
+# Number of iterations of the loops of a sum up to which LLVM may unroll all of them. It then
+# vectorizes the loop over the results, and adds the elements of the results behind the last whole
+# vector in another order. So the order would depend on the number of results in a part.
+_SHORT = 64
 
 
 def annotate(module: ir.Module) -> None:
@@ -69,10 +77,21 @@ def _mark_pointers(function: ir.OpView) -> None:
 
 
 def reassociate(module: ir.Module) -> None:
-    """Marks the additions and multiplications that accumulate a result of a linalg operation."""
+    """Marks the additions and multiplications that accumulate a result of a linalg operation.
+
+    Short sums are not marked.
+    """
     with module.context:
         for generic in find_operations(module, is_reduction):
-            _mark(generic)
+            if not _is_short(generic):
+                _mark(generic)
+
+
+def _is_short(generic: ir.Operation) -> bool:
+    kinds = [str(kind) for kind in ir.ArrayAttr(generic.attributes["iterator_types"])]
+    outermost = next(position for position, kind in enumerate(kinds) if "reduction" in kind)
+    sizes = loop_sizes(generic)[outermost:]
+    return None not in sizes and math.prod(sizes) <= _SHORT
 
 
 def _mark(generic: ir.Operation) -> None:
