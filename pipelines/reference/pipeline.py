@@ -44,6 +44,7 @@ from pipelines.reference.steps.llvm_attributes import annotate, reassociate
 from pipelines.reference.steps.merging import merge_parts
 from pipelines.reference.steps.outlining import outline
 from pipelines.reference.steps.pointers import pass_pointers, take_operands_by_address
+from pipelines.reference.steps.private_buffers import privatize
 from pipelines.reference.steps.rows import fuse_row_loops
 from pipelines.reference.steps.shared_memory import share_memory
 from pipelines.reference.steps.splitting import split
@@ -190,7 +191,7 @@ PIPELINE: tuple[Pipeline | Step, ...] = (
     ),
     Step(
         "reference-split",
-        "split large operations among threads",
+        "split large operations among threads, and batches into images",
         lambda module, context: split(module, context.threads),
         takes_context=True,
     ),
@@ -198,6 +199,11 @@ PIPELINE: tuple[Pipeline | Step, ...] = (
         "reference-merge-parts",
         "merge neighboring loops over parts, so that threads wait for each other less often",
         merge_parts,
+    ),
+    Step(
+        "reference-private-buffers",
+        "give each part its own temporaries, which stay in the cache",
+        privatize,
     ),
     MERGE_VIEWS,
     Step("reference-outline", "outline operations; equal ones share one function", outline),

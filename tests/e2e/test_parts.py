@@ -117,7 +117,10 @@ class Chain(nn.Module):
         return x + self.project(deep * scale[..., None, None]), (wide - deep).flip(1)
 
 
-@pytest.mark.parametrize("shape", [(1, 16, 30, 30), (1, 16, 64, 64), (3, 16, 28, 28)])
+# With 8 images, the program has a part for each image, also for one thread.
+@pytest.mark.parametrize(
+    "shape", [(1, 16, 30, 30), (1, 16, 64, 64), (3, 16, 28, 28), (8, 16, 20, 20)]
+)
 def test_merged_parts_do_not_depend_on_the_number_of_threads(threads, shape):
     torch.manual_seed(0)
     model, x = Chain(), torch.randn(shape)
@@ -163,6 +166,23 @@ def test_small_sums_do_not_depend_on_the_number_of_threads(threads):
         threads(count)
         run = load(model, (images[0],))
         results.append([result for x in images for result in run(x)])
+    for others in results[1:]:
+        assert all(map(torch.equal, others, results[0]))
+
+
+def test_short_rows_do_not_depend_on_the_number_of_threads(threads):
+    """Adds rows that LLVM can unroll: 3,000 of them, so that parts have other numbers of rows."""
+    torch.manual_seed(0)
+    tables = [torch.randn(3000, length) for length in (5, 14, 16, 25, 31, 36, 49, 64, 65)]
+
+    class Sums(nn.Module):
+        def forward(self, tables):
+            return [torch.relu(table).sum(-1) for table in tables]
+
+    results = []
+    for count in (1, 2, 4, 7):
+        threads(count)
+        results.append(load(Sums(), (tables,))(tables))
     for others in results[1:]:
         assert all(map(torch.equal, others, results[0]))
 

@@ -55,6 +55,16 @@ class Region:
     writes: bool
     bytes: int
 
+    @property
+    def span(self) -> int:
+        """The number of elements from the first to the last, with both."""
+        return 1 + sum((size - 1) * stride for stride, size in self.axes)
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the elements of each part lie between the first ones of it and of the next."""
+        return self.start + self.span <= self.step
+
 
 def regions(operation: ir.Operation, part: ir.Value | None = None) -> list[Region] | None:
     """Returns all regions that an operation accesses, with the operations inside it.
@@ -78,17 +88,22 @@ def regions(operation: ir.Operation, part: ir.Value | None = None) -> list[Regio
     return found
 
 
-def overlap(first: Region, second: Region, pairs: Iterable[tuple[int, int]]) -> bool:
-    """Returns whether two regions may have an element in common that one of them writes.
+def overlap(first: Region, second: Region, parts: int) -> bool:
+    """Returns whether different parts of two regions may access the same element.
 
     Args:
-        pairs: the parts to compare: one of the first region, and one of the second.
+        parts: their number.
+
+    Returns:
+        False also if both regions are only read.
     """
     if first.block != second.block or not (first.writes or second.writes):
         return False
+    if first.step == second.step and first.is_share and second.is_share:
+        return False
     strides = sorted({1, *(stride for stride, _ in (*first.axes, *second.axes))}, reverse=True)
     nested = all(large % small == 0 for large, small in itertools.pairwise(strides))
-    for i, j in pairs:
+    for i, j in _pairs(first.step, second.step, parts):
         ours, theirs = first.start + i * first.step, second.start + j * second.step
         if nested:
             boxes = zip(
@@ -96,15 +111,22 @@ def overlap(first: Region, second: Region, pairs: Iterable[tuple[int, int]]) -> 
             )
             apart = any(a_last < b or b_last < a for (a, a_last), (b, b_last) in boxes)
         else:
-            apart = ours + _span(first) <= theirs or theirs + _span(second) <= ours
+            apart = ours + first.span <= theirs or theirs + second.span <= ours
         if not apart:
             return True
     return False
 
 
-def _span(region: Region) -> int:
-    """Returns the number of elements from the first to the last, with both."""
-    return 1 + sum((size - 1) * stride for stride, size in region.axes)
+def _pairs(first: int, second: int, parts: int) -> Iterable[tuple[int, int]]:
+    """Returns pairs of different parts that represent all of them.
+
+    Args:
+        first, second: the steps of the regions from part to part.
+    """
+    if first == second:
+        # Only the difference counts.
+        return [*((part, 0) for part in range(1, parts)), *((0, part) for part in range(1, parts))]
+    return itertools.permutations(range(parts), 2)
 
 
 def _ranges(region: Region, start: int, strides: list[int]) -> list[tuple[int, int]]:

@@ -7,8 +7,6 @@ first one. It also finds more of its data in its own cache.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -21,8 +19,8 @@ from pipelines.reference.steps.splitting import PARTS, split_little
 
 # Operations without effects. They are moved before a loop if a merged loop needs their results.
 _PURE = ("arith.", "memref.alloc", "memref.get_global", *VIEWS)
-# Bytes of the temporaries of a merged loop. They are all alive until its end, and memory that is
-# used again and again stays in the caches.
+# Bytes of the temporaries of a merged loop that do not become private to a part. They are all alive
+# until its end, and memory that is used again and again stays in the caches.
 _MOST = 8 << 20
 
 
@@ -79,24 +77,29 @@ class _Loop:
         blocks = {
             each.block: each.bytes
             for each in (*self.regions, *other.regions)
-            if isinstance(each.block, ir.Value) and producer_named(each.block, "memref.alloc")
+            if isinstance(each.block, ir.Value)
+            and producer_named(each.block, "memref.alloc")
+            and not _becomes_private(each)
         }
-        pairs = [*itertools.permutations(range(self.count), 2)]
-        return sum(blocks.values()) <= _MOST and not self._conflicts(other.regions, pairs)
+        return sum(blocks.values()) <= _MOST and not self._conflicts(other.regions)
 
     def wait_for(self, operation: ir.Operation) -> bool:
         """Moves a later operation before the loop. Returns False if it may not."""
         accesses = regions(operation)
-        pairs = [(part, 0) for part in range(self.count)]
-        if accesses is None or self._conflicts(accesses, pairs):
+        if accesses is None or self._conflicts(accesses):
             return False
         if not _move_operands(operation, self.operation):
             return False
         operation.move_before(self.operation)
         return True
 
-    def _conflicts(self, others: list[Region], pairs: Iterable[tuple[int, int]]) -> bool:
-        return any(overlap(mine, other, pairs) for mine in self.regions for other in others)
+    def _conflicts(self, others: list[Region]) -> bool:
+        return any(overlap(mine, other, self.count) for mine in self.regions for other in others)
+
+
+def _becomes_private(region: Region) -> bool:
+    """Returns whether `private_buffers.py` can make the buffer smaller, as far as is known yet."""
+    return region.is_share and region.block.type.shape[0] > 1
 
 
 def _merge(block: ir.Block) -> None:

@@ -18,6 +18,7 @@ from pipelines.ir.lazy_dialects import arith, memref
 from pipelines.ir.modules import find_operations
 from pipelines.reference.analysis.sizes import element_bytes
 from pipelines.reference.steps.outlining import is_outlined
+from pipelines.reference.steps.tasks import TASK
 
 # Offsets are multiples of a cache line, like the addresses that the runtime's malloc returns.
 _LINE = 64
@@ -42,7 +43,7 @@ def share_memory(module: ir.Module, entries: Iterable[str]) -> dict[str, int]:
     sizes = {}
     with module.context, ir.Location.unknown():
         for function in module.body.operations:
-            if is_outlined(function):
+            if is_outlined(function) and TASK not in function.attributes:
                 continue
             name = ir.StringAttr(function.attributes["sym_name"]).value
             if name in entries:

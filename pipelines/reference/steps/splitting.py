@@ -1,7 +1,11 @@
-"""Splits large operations into equal parts for several threads.
+"""Splits large operations into equal parts, for several threads and for the cache.
 
 A part is a range of one parallel loop. Sums are never split, so every number is computed as it
 would be by one thread.
+
+If a program has a batch of images, its convolutions with small filters, and its other large
+operations, have a part for each image, also for one thread. Their loops are merged next, so that an
+image passes through several layers while its data is in the cache.
 """
 
 from __future__ import annotations
@@ -13,11 +17,10 @@ from collections.abc import Iterator
 from torch_mlir import ir
 
 from pipelines.ir.contraction import Contraction, find_contraction, indexing_maps, loop_sizes
-from pipelines.ir.generics import is_reduction
 from pipelines.ir.lazy_dialects import arith, memref, scf
 from pipelines.ir.modules import find_operations
 from pipelines.ir.values import constant_integer
-from pipelines.reference.analysis.effort import ENOUGH, PART, work
+from pipelines.reference.analysis.effort import ENOUGH, PART, deserves_schedule, work
 from pipelines.reference.schedules import last_columns
 from pipelines.reference.schedules.contraction import ALL_ROWS, SMALL, rows_of_panel
 from pipelines.reference.schedules.places import sum_of_dimensions
@@ -32,7 +35,7 @@ _COLUMNS, _ROWS, _FEW_COLUMNS, _FEW_COLUMNS_OF_MANY_ROWS = 32, 4, 4, 8
 # Maximum part of the columns that one thread computes, because they do not divide evenly.
 _LITTLE_REST = 0.02
 # Maximum number of elements of the filters of a convolution whose parts have all filters.
-_SMALL_FILTERS = 1 << 17
+_SMALL_FILTERS = 1 << 18
 # The numbers of elements in the registers of all processors.
 _LANES = (2, 4, 8, 16)
 # Maximum number of parts for each thread.
@@ -43,29 +46,75 @@ def split(module: ir.Module, threads: int) -> None:
     """Puts large linalg operations on memrefs, and loops over rows, into loops over their parts.
 
     Args:
-        threads: the number of threads; with one, nothing changes.
+        threads: the number of threads; with one, only images are split.
     """
-    if threads < 2:
-        return
     with module.context, ir.Location.unknown():
-        for operation in find_operations(module, _may_be_split, outermost=True):
-            if ROWS in operation.attributes:
-                _split_rows(operation, threads)
-            elif not operation.results:
-                _split_generic(operation, threads)
+        for function in module.body.operations:
+            _split_function(function.operation, threads)
+
+
+def _split_function(function: ir.Operation, threads: int) -> None:
+    images = _parts_of_images(function, threads)
+    for operation in find_operations(function, _may_be_split, outermost=True):
+        if ROWS in operation.attributes:
+            _split_rows(operation, threads, images)
+        elif operation.results or not all(map(_is_static, _types(operation))):
+            continue
+        elif images is None or not _split_images(operation, threads, images):
+            _split_generic(operation, threads)
 
 
 def _may_be_split(operation: ir.Operation) -> bool:
     return ROWS in operation.attributes or operation.name == "linalg.generic"
 
 
-def _split_rows(outermost: ir.Operation, threads: int) -> None:
+def _types(operation: ir.Operation) -> list[ir.Type]:
+    return [operand.type for operand in operation.operands]
+
+
+def _parts_of_images(function: ir.Operation, threads: int) -> int | None:
+    """Returns the number of parts of the batch that most convolutions have, or None.
+
+    It is as large as possible: the fewer images a part has, the more layers fit in the cache.
+    """
+    batches: dict[int, list[float]] = {}
+    for generic in find_operations(function, lambda each: each.name == "linalg.generic"):
+        found = find_contraction(generic)
+        if found is not None and all(map(_is_static, _types(generic))):
+            for dimension in _images(found, indexing_maps(generic)[-1]):
+                batches.setdefault(found.sizes[dimension], []).append(work(generic))
+    if not batches:
+        return None
+    size, amounts = max(batches.items(), key=lambda item: sum(item[1]))
+    most = sum(amounts) / len(amounts) / ENOUGH
+    counts = [n for n in range(max(threads, 2), size + 1) if size % n == 0 and n <= most]
+    return min(counts, key=lambda count: (_time(count, threads), -count), default=None)
+
+
+def _split_images(generic: ir.Operation, threads: int, images: int) -> bool:
+    """Splits an operation on a batch of images. Returns False if it has none, or little work."""
+    # With one thread, too, because only operations with this much work get vector code.
+    if work(generic) < max(threads, 2) * ENOUGH:
+        return False
+    found, maps = find_contraction(generic), indexing_maps(generic)
+    for dimension in _shared(generic) if found is None else _images(found, maps[-1]):
+        size = loop_sizes(generic)[dimension]
+        if size is not None and size % images == 0:
+            _emit(generic, dimension, size // images, images)
+            generic.erase()
+            return True
+    return False
+
+
+def _split_rows(outermost: ir.Operation, threads: int, images: int | None) -> None:
     """Splits the outermost loop of a nest over rows that has enough work in each iteration."""
     nest = find_operations(outermost, lambda each: ROWS in each.attributes)[::-1]
     generics = find_operations(outermost, lambda inner: inner.name == "linalg.generic")
     sizes = [constant_integer(loop.operands[1]) for loop in nest]
     for depth, loop in enumerate(nest):
         parts = _parts(sizes[depth], threads)
+        if images is not None and sizes[depth] is not None and sizes[depth] % images == 0:
+            parts = images
         total = sum(map(work, generics)) * math.prod(sizes[depth:])
         if parts is None or total < parts * ENOUGH:
             continue
@@ -83,7 +132,7 @@ def _split_rows(outermost: ir.Operation, threads: int) -> None:
 
 
 def _split_generic(generic: ir.Operation, threads: int) -> None:
-    if not all(_is_static(operand.type) for operand in generic.operands):
+    if threads < 2:
         return
     total = work(generic)
     for dimension, multiple in _candidates(generic):
@@ -113,22 +162,9 @@ def _is_static(operand: ir.Type) -> bool:
 def _candidates(generic: ir.Operation) -> list[tuple[int, int]]:
     """Returns the loops to split, best first, with the number that divides the size of a part."""
     maps = indexing_maps(generic)
-    inputs = generic.attributes["operandSegmentSizes"][0]
-    # The loops that index an axis of every result.
-    everywhere = [
-        dimension
-        for dimension in range(maps[0].n_dims)
-        if all(
-            any(
-                isinstance(each, ir.AffineDimExpr) and each.position == dimension
-                for each in indexing.results
-            )
-            for indexing in maps[inputs:]
-        )
-    ]
     found = find_contraction(generic)
     if found is None:
-        return [(dimension, 1) for dimension in everywhere]
+        return [(dimension, 1) for dimension in _shared(generic)]
     # Each part copies the elements of the right operand that it reads. Parts along the columns copy
     # no element twice, but each reads the whole left operand.
     columns = [] if found.windows else found.columns
@@ -136,25 +172,54 @@ def _candidates(generic: ir.Operation) -> list[tuple[int, int]]:
     few = _FEW_COLUMNS_OF_MANY_ROWS if many else _FEW_COLUMNS
     return [
         *((dimension, 1) for dimension in found.batch),
-        *(_images(found, maps[-1]) if found.windows else []),
+        *(_images_and_rows(found, maps[-1]) if found.windows else []),
         *((dimension, _COLUMNS) for dimension in columns),
         *((dimension, _ROWS) for dimension in found.rows),
         *((dimension, few) for dimension in columns),
     ]
 
 
-def _images(found: Contraction, out: ir.AffineMap) -> list[tuple[int, int]]:
+def _shared(generic: ir.Operation) -> list[int]:
+    """Returns the loops that index an axis of every result."""
+    inputs = generic.attributes["operandSegmentSizes"][0]
+    results = [
+        [each.position for each in indexing.results if isinstance(each, ir.AffineDimExpr)]
+        for indexing in indexing_maps(generic)[inputs:]
+    ]
+    return [
+        dimension
+        for dimension in range(len(loop_sizes(generic)))
+        if all(dimension in axes for axes in results)
+    ]
+
+
+def _images(found: Contraction, out: ir.AffineMap) -> list[int]:
+    """Returns the loops over the images of a convolution with small filters."""
+    if not _has_small_filters(found):
+        return []
+    image = _axes_of_image(found, out)
+    return [dimension for dimension in found.columns if dimension not in image]
+
+
+def _has_small_filters(found: Contraction) -> bool:
+    return found.extent((*found.rows, *found.depth)) <= _SMALL_FILTERS
+
+
+def _axes_of_image(found: Contraction, out: ir.AffineMap) -> list[int]:
+    """Returns the loops over the pixels of an image, with the innermost one first."""
+    axes = [ir.AffineDimExpr(each).position for each in reversed(out.results)]
+    return list(itertools.takewhile(lambda each: each in found.columns, axes))
+
+
+def _images_and_rows(found: Contraction, out: ir.AffineMap) -> list[tuple[int, int]]:
     """Returns the images of a convolution with small filters, and the rows of a large image.
 
     Parts of an image add in the order of the whole: their panels have as many rows, and a panel
     holds only a part of them.
     """
-    if found.extent((*found.rows, *found.depth)) > _SMALL_FILTERS:
-        return []
-    axes = [ir.AffineDimExpr(each).position for each in reversed(out.results)]
-    image = list(itertools.takewhile(lambda each: each in found.columns, axes))
-    candidates = [(dimension, 1) for dimension in found.columns if dimension not in image]
-    if len(image) == 2:
+    candidates = [(dimension, 1) for dimension in _images(found, out)]
+    image = _axes_of_image(found, out)
+    if len(image) == 2 and _has_small_filters(found):
         width, height = (found.sizes[dimension] for dimension in image)
         rows = math.lcm(*(rows_of_panel(height, width, lanes) for lanes in _LANES))
         large = range(max(math.ceil(SMALL / width), 1), height)
@@ -169,10 +234,15 @@ def _parts(size: int | None, threads: int, multiple: int = 1) -> int | None:
     Each thread has the same number of parts, or one less. The number with the least idle time is
     chosen, and the smallest such number.
     """
-    if size is None or size % multiple:
+    if size is None or size % multiple or threads < 2:
         return None
     counts = [n for n in range(threads, _MOST * threads) if size // multiple % n == 0]
-    return min(counts, key=lambda count: -(-count // threads) / count, default=None)
+    return min(counts, key=lambda count: _time(count, threads), default=None)
+
+
+def _time(parts: int, threads: int) -> float:
+    """Returns the time of all parts, relative to the time of one thread for the whole."""
+    return -(-parts // threads) / parts
 
 
 def _begin(parts: int, length: int) -> tuple[scf.ForOp, ir.Value, ir.Value]:
@@ -189,19 +259,20 @@ def _begin(parts: int, length: int) -> tuple[scf.ForOp, ir.Value, ir.Value]:
 
 
 def split_little(generic: ir.Operation, parts: int) -> Iterator[ir.Operation]:
-    """Yields loops over parts of an elementwise operation that is too small to be split alone.
+    """Yields loops over parts of an operation that is too small to be split alone.
 
-    Sums are left out: LLVM chooses the order of additions by the size of the outer loops, too. The
-    operation stays, after the loop.
+    The operation stays, after the loop. There are none for contractions, whose order of additions
+    depends on the sizes of a part.
     """
-    if generic.name != "linalg.generic" or generic.results or is_reduction(generic):
+    if generic.name != "linalg.generic" or generic.results or find_contraction(generic):
         return
     if PART in generic.attributes or not all(_is_static(each.type) for each in generic.operands):
         return
     for dimension, _ in _candidates(generic):
         size = loop_sizes(generic)[dimension]
         if size and size % parts == 0:
-            yield _emit(generic, dimension, size // parts, parts, is_large=False)
+            is_large = deserves_schedule(generic)
+            yield _emit(generic, dimension, size // parts, parts, is_large=is_large)
 
 
 def _emit(

@@ -110,15 +110,35 @@ func.func @rows_of_an_image(%x: memref<1x64x58x58xf32>, %w: memref<64x64x3x3xf32
   return
 }
 
-// Several images are split first.
+// With several images, each one is a part of its own, also of the other operations, so that a thread
+// takes an image through several layers. Small operations are not split.
 // CHECK-LABEL: func.func @images(
-// CHECK:           memref.subview %arg2[%{{.*}}, 0, 0, 0] [2, 64, 56, 56]
-func.func @images(%x: memref<4x64x58x58xf32>, %w: memref<64x64x3x3xf32>, %out: memref<4x64x56x56xf32>) {
+// CHECK:         scf.for %{{.*}} = %c0{{.*}} to %c4
+// CHECK:           memref.subview %arg2[%{{.*}}, 0, 0, 0] [1, 64, 56, 56]
+// CHECK:           arith.mulf
+// CHECK:         {unmess.parts}
+// CHECK:         scf.for %{{.*}} = %c0{{.*}} to %c4
+// CHECK:           memref.subview %arg2[%{{.*}}, 0, 0, 0] [1, 64, 56, 56]
+// CHECK:           math.absf
+// CHECK:         {unmess.parts}
+// CHECK-NOT:     scf.for
+// CHECK:         arith.addf
+func.func @images(%x: memref<4x64x58x58xf32>, %w: memref<64x64x3x3xf32>, %out: memref<4x64x56x56xf32>, %few: memref<4x64xf32>) {
   linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : memref<4x64x58x58xf32>, memref<64x64x3x3xf32>) outs(%out : memref<4x64x56x56xf32>) {
   ^bb0(%in: f32, %by: f32, %o: f32):
     %0 = arith.mulf %in, %by : f32
     %1 = arith.addf %o, %0 : f32
     linalg.yield %1 : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%out : memref<4x64x56x56xf32>) {
+  ^bb0(%o: f32):
+    %0 = math.absf %o : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%few : memref<4x64xf32>) {
+  ^bb0(%o: f32):
+    %0 = arith.addf %o, %o : f32
+    linalg.yield %0 : f32
   }
   return
 }
