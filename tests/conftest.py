@@ -15,6 +15,7 @@ import pytest
 from command_line import CommandLine
 
 from tools.required import VARIABLE, is_required
+from unmess.core.garbage import exclude_all_objects
 from unmess.core.processes.workers import Parent
 from unmess.core.processes.workers.parent import start_up_variables
 from unmess.isolated import shared_parent
@@ -39,8 +40,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_collection_finish():
     """Excludes the imported libraries (a million objects) from garbage collection."""
-    gc.collect()
-    gc.freeze()
+    exclude_all_objects()
     # Include them again at the very end: Python reports objects that it does not collect.
     atexit.register(gc.unfreeze)
     # Captures create many objects, few of them in cycles. The defaults are 700, 10 and 10.

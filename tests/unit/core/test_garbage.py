@@ -5,7 +5,8 @@ import weakref
 
 import pytest
 
-from unmess.core.garbage import older_objects_skipped
+from unmess.core import garbage as tested
+from unmess.core.garbage import exclude_all_objects, older_objects_skipped
 
 
 class Cycle:
@@ -19,7 +20,8 @@ def garbage():
 
 
 @pytest.fixture
-def nothing_frozen():
+def nothing_frozen(monkeypatch):
+    monkeypatch.setattr(tested, "_are_excluded", False)
     gc.unfreeze()
     gc.collect()
     yield
@@ -55,3 +57,33 @@ def test_objects_that_others_excluded_stay_excluded():
         assert (excluded() is None, included() is None) == (False, True)
     gc.collect()
     assert excluded() is not None
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_all_objects_are_excluded_for_good():
+    excluded = Cycle()
+    reference = weakref.ref(excluded)
+    exclude_all_objects()
+    del excluded
+    with older_objects_skipped():
+        gc.collect()
+    gc.collect()
+    assert reference() is not None
+
+
+def test_excluded_objects_are_not_counted_again(monkeypatch):
+    """Counting visits all of them, which takes longer than the capture of a small model."""
+    exclude_all_objects()
+    monkeypatch.setattr(gc, "get_freeze_count", None)
+    with older_objects_skipped(), older_objects_skipped():
+        pass
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_objects_that_others_excluded_are_counted_once(monkeypatch):
+    gc.freeze()
+    with older_objects_skipped():
+        pass
+    monkeypatch.setattr(gc, "get_freeze_count", None)
+    with older_objects_skipped():
+        pass

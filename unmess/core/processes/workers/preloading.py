@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from unmess.core.garbage import exclude_all_objects
+
 # OpenBLAS starts its threads when NumPy and SciPy load it, and reads this only then.
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
@@ -36,8 +38,7 @@ def preload(modules: Sequence[str]) -> None:
                 continue
     # Garbage collection in a fork writes to the objects that it visits, which copies their memory.
     # It skips frozen objects.
-    gc.collect()
-    gc.freeze()
+    exclude_all_objects()
     gc.enable()
 
 
