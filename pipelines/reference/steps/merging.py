@@ -15,6 +15,7 @@ from pipelines.ir.modules import find_operations
 from pipelines.ir.values import block_of, constant_integer, producer_named, terminator
 from pipelines.reference.analysis.aliasing import VIEWS
 from pipelines.reference.analysis.regions import Region, overlap, regions
+from pipelines.reference.steps.private_buffers import may_become_private
 from pipelines.reference.steps.splitting import PARTS, split_little
 
 # Operations without effects. They are moved before a loop if a merged loop needs their results.
@@ -79,7 +80,7 @@ class _Loop:
             for each in (*self.regions, *other.regions)
             if isinstance(each.block, ir.Value)
             and producer_named(each.block, "memref.alloc")
-            and not _becomes_private(each)
+            and not may_become_private(each, self.count)
         }
         return sum(blocks.values()) <= _MOST and not self._conflicts(other.regions)
 
@@ -95,11 +96,6 @@ class _Loop:
 
     def _conflicts(self, others: list[Region]) -> bool:
         return any(overlap(mine, other, self.count) for mine in self.regions for other in others)
-
-
-def _becomes_private(region: Region) -> bool:
-    """Returns whether `private_buffers.py` can make the buffer smaller, as far as is known yet."""
-    return region.is_share and region.block.type.shape[0] > 1
 
 
 def _merge(block: ir.Block) -> None:

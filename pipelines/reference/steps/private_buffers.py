@@ -19,6 +19,9 @@ from pipelines.reference.analysis.aliasing import VIEWS
 from pipelines.reference.analysis.regions import Region, regions
 from pipelines.reference.steps.splitting import PARTS
 
+# Bytes of a share above which it does not stay in the caches. A few such buffers need more memory
+# than the C library keeps, and the system would clear it for each part.
+_LARGE = 32 << 20
 # Views that `_Buffer` replaces by views of a share.
 _RESHAPED = ("memref.collapse_shape", "memref.expand_shape", "memref.subview")
 
@@ -29,6 +32,16 @@ def privatize(module: ir.Module) -> None:
         for loop in find_operations(module, lambda each: PARTS in each.attributes):
             for allocation in _private(loop):
                 _Buffer(allocation, loop).move()
+
+
+def may_become_private(region: Region, count: int) -> bool:
+    """Returns whether a region of an allocation is a share of one part, and small enough.
+
+    Args:
+        count: the number of parts.
+    """
+    is_first_axis = region.block.type.shape[0] > 1
+    return region.is_share and is_first_axis and region.bytes <= count * _LARGE
 
 
 def _private(loop: ir.Operation) -> list[ir.Operation]:
@@ -48,7 +61,7 @@ def _private(loop: ir.Operation) -> list[ir.Operation]:
     return [
         allocation
         for allocation, found in accessed.items()
-        if all(region.is_share for region in found)
+        if all(may_become_private(region, count) for region in found)
         and {region.step * count for region in found} == {math.prod(allocation.result.type.shape)}
     ]
 
