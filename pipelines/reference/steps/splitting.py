@@ -112,11 +112,11 @@ def _split_rows(outermost: ir.Operation, threads: int, images: int | None) -> No
     generics = find_operations(outermost, lambda inner: inner.name == "linalg.generic")
     sizes = [constant_integer(loop.operands[1]) for loop in nest]
     for depth, loop in enumerate(nest):
-        parts = _parts(sizes[depth], threads)
-        if images is not None and sizes[depth] is not None and sizes[depth] % images == 0:
-            parts = images
         total = sum(map(work, generics)) * math.prod(sizes[depth:])
-        if parts is None or total < parts * ENOUGH:
+        is_batch = images is not None and sizes[depth] % images == 0
+        choices = (images if is_batch else None, _parts(sizes[depth], threads))
+        parts = next((n for n in choices if n is not None and total >= n * ENOUGH), None)
+        if parts is None:
             continue
         for outer in nest[:depth]:
             # Otherwise, the whole nest would become one function.
