@@ -68,7 +68,7 @@ def main(types: Sequence[str] = SAMPLE) -> None:
 
     for cache, seconds in rounds.items():
         several = seconds["several"]
-        for name, now in (("check", seconds["one"]), (f"check --jobs {jobs}", several)):
+        for name, now in (("check", several), ("check --jobs 1", seconds["one"])):
             add(name, cache, seconds["fresh"], now + imports * of_check, _CHECK_GOAL)
         before = seconds["basics"] + basic_imports * of_sweep
         add("sweep", cache, before, several + imports * of_sweep, _SWEEP_GOAL)

@@ -19,9 +19,9 @@ from unmess.core.errors.error import Error
 from unmess.core.module.module import Module
 from unmess.core.processes.current_stage import enter_stage
 from unmess.core.processes.temporary_folders import temporary_folder
+from unmess.core.program.borrowed_memory import BorrowedMemory
 from unmess.core.program.note import Note
 from unmess.core.program.weights import (
-    BorrowedMemory,
     check_specialized,
     check_weights,
     replaced_weights,

@@ -36,8 +36,8 @@ from unmess.core.errors.iree_runtime import PROBLEMS, short_problem
 from unmess.core.module.module import Module
 from unmess.core.options.target_options import TargetOptions
 from unmess.core.processes.undisturbed_calls import UndisturbedCalls
+from unmess.core.program.borrowed_memory import BorrowedMemory
 from unmess.core.program.note import Note
-from unmess.core.program.weights import BorrowedMemory
 from unmess.core.signature.signature import Signature, TensorSpec
 
 # Called with a key, and copies of traced tensors on the CPU; None if PyTorch has no such dtype.

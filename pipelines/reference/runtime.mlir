@@ -78,40 +78,37 @@ llvm.mlir.global internal @team_size() : !llvm.ptr {
   llvm.return %null : !llvm.ptr
 }
 
-// Initializes the runtime. Writes the addresses that Python and programs need: run, release, allocate,
-// free, fail, do_parts. Reads the addresses of GOMP_parallel, omp_get_thread_num and
+// Initializes the runtime. Writes the addresses that Python and programs need: run, allocate, free,
+// fail, do_parts. Reads the addresses of GOMP_parallel, omp_get_thread_num and
 // omp_get_num_threads, which follow them.
 llvm.func @start(%addresses: !llvm.ptr) {
   %null = llvm.mlir.zero : !llvm.ptr
   %key = llvm.mlir.addressof @key : !llvm.ptr
   %status = llvm.call @pthread_key_create(%key, %null) : (!llvm.ptr, !llvm.ptr) -> i32
   %run = llvm.mlir.addressof @run : !llvm.ptr
-  %release = llvm.mlir.addressof @release : !llvm.ptr
   %allocate = llvm.mlir.addressof @allocate : !llvm.ptr
   %free = llvm.mlir.addressof @deallocate : !llvm.ptr
   %fail = llvm.mlir.addressof @fail : !llvm.ptr
   llvm.store %run, %addresses : !llvm.ptr, !llvm.ptr
   %1 = llvm.getelementptr %addresses[1] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
-  llvm.store %release, %1 : !llvm.ptr, !llvm.ptr
+  llvm.store %allocate, %1 : !llvm.ptr, !llvm.ptr
   %2 = llvm.getelementptr %addresses[2] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
-  llvm.store %allocate, %2 : !llvm.ptr, !llvm.ptr
+  llvm.store %free, %2 : !llvm.ptr, !llvm.ptr
   %3 = llvm.getelementptr %addresses[3] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
-  llvm.store %free, %3 : !llvm.ptr, !llvm.ptr
+  llvm.store %fail, %3 : !llvm.ptr, !llvm.ptr
   %4 = llvm.getelementptr %addresses[4] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
-  llvm.store %fail, %4 : !llvm.ptr, !llvm.ptr
-  %5 = llvm.getelementptr %addresses[5] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
   %do_parts = llvm.mlir.addressof @do_parts : !llvm.ptr
-  llvm.store %do_parts, %5 : !llvm.ptr, !llvm.ptr
-  %6 = llvm.getelementptr %addresses[6] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
-  %with_team = llvm.load %6 : !llvm.ptr -> !llvm.ptr
+  llvm.store %do_parts, %4 : !llvm.ptr, !llvm.ptr
+  %5 = llvm.getelementptr %addresses[5] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %with_team = llvm.load %5 : !llvm.ptr -> !llvm.ptr
   %with_team_place = llvm.mlir.addressof @with_team : !llvm.ptr
   llvm.store %with_team, %with_team_place : !llvm.ptr, !llvm.ptr
-  %7 = llvm.getelementptr %addresses[7] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
-  %own_number = llvm.load %7 : !llvm.ptr -> !llvm.ptr
+  %6 = llvm.getelementptr %addresses[6] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %own_number = llvm.load %6 : !llvm.ptr -> !llvm.ptr
   %own_number_place = llvm.mlir.addressof @own_number : !llvm.ptr
   llvm.store %own_number, %own_number_place : !llvm.ptr, !llvm.ptr
-  %8 = llvm.getelementptr %addresses[8] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
-  %team_size = llvm.load %8 : !llvm.ptr -> !llvm.ptr
+  %7 = llvm.getelementptr %addresses[7] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %team_size = llvm.load %7 : !llvm.ptr -> !llvm.ptr
   %team_size_place = llvm.mlir.addressof @team_size : !llvm.ptr
   llvm.store %team_size, %team_size_place : !llvm.ptr, !llvm.ptr
   llvm.return
@@ -308,8 +305,9 @@ llvm.func internal @member(%parts: !llvm.ptr) {
 // Allocates memory for programs, aligned to 64 bytes. `check` is the number to report if it fails.
 llvm.func @allocate(%bytes: i64, %check: i64) -> !llvm.ptr {
   %most = llvm.mlir.constant(0x7fffffffffffff00 : i64) : i64
-  // The size of `!block`, and at most 63 bytes for the alignment.
-  %extra = llvm.mlir.constant(95 : i64) : i64
+  // 64 bytes that Python uses for results, the size of `!block`, and at most 63 bytes for the
+  // alignment.
+  %extra = llvm.mlir.constant(159 : i64) : i64
   %mask = llvm.mlir.constant(-64 : i64) : i64
   %null = llvm.mlir.zero : !llvm.ptr
   %call = llvm.call @current() : () -> !llvm.ptr
@@ -354,17 +352,10 @@ llvm.func @deallocate(%data: !llvm.ptr) {
   %before_next = llvm.getelementptr %next[0, 1] : (!llvm.ptr) -> !llvm.ptr, !block
   llvm.store %next, %previous : !llvm.ptr, !llvm.ptr
   llvm.store %previous, %before_next : !llvm.ptr, !llvm.ptr
-  llvm.call @release(%data) : (!llvm.ptr) -> ()
-  llvm.call @unlock(%call) : (!llvm.ptr) -> ()
-  llvm.return
-}
-
-// Frees the memory of a result, in any thread.
-llvm.func @release(%data: !llvm.ptr) {
-  %block = llvm.getelementptr %data[-1] : (!llvm.ptr) -> !llvm.ptr, !block
   %place = llvm.getelementptr %block[0, 2] : (!llvm.ptr) -> !llvm.ptr, !block
   %allocated = llvm.load %place : !llvm.ptr -> !llvm.ptr
   llvm.call @free(%allocated) : (!llvm.ptr) -> ()
+  llvm.call @unlock(%call) : (!llvm.ptr) -> ()
   llvm.return
 }
 

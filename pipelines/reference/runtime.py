@@ -66,18 +66,16 @@ class Runtime:
         _keep_freed_memory()
         with ir.Context():
             self._engine = ExecutionEngine(ir.Module.parse(_FILE.read_text()), opt_level=2)
-        addresses = (ctypes.c_void_p * (len(_CALLED) + len(_OPENMP) + 2))()
+        addresses = (ctypes.c_void_p * (1 + len(_CALLED) + len(_OPENMP)))()
         addresses[-len(_OPENMP) :] = _openmp()
         # MLIR's packed interface takes an array of the addresses of the arguments.
         argument = ctypes.c_void_p(ctypes.addressof(addresses))
         arguments = (ctypes.c_void_p * 1)(ctypes.addressof(argument))
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.raw_lookup("start"))(arguments)
-        run, release, *called = addresses[: -len(_OPENMP)]
+        run, *called = addresses[: -len(_OPENMP)]
         self._run = ctypes.CFUNCTYPE(
             None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int
         )(run)
-        # Takes the address of a result's memory and frees it.
-        self.release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(release)
         self.symbols = dict(zip(_CALLED, called, strict=True))
 
     def run(self, function: int, arguments: Sequence[int]) -> Failure | None:

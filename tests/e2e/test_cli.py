@@ -265,7 +265,7 @@ def test_interrupt_keeps_the_rows_that_are_finished(unmess, models, tmp_path):
         open(out, "w") as stdout,
         open(err, "w") as stderr,
         unmess.start(
-            *("check", *names, "--on", "reference", "--json"),
+            *("check", *names, "--on", "reference", "--json", "--jobs", "1"),
             stdout=stdout.fileno(),
             stderr=stderr.fileno(),
             environment={**os.environ, "PID_FILE": str(pid_file)},

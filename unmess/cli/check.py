@@ -47,14 +47,9 @@ _LEAVE_OUT = ("load", "import", "peak", "max abs", "lower", "eager", "compile")
     "Time limit for each model and runner; that of the first runner includes the "
     "capture. Default: none.",
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Number of models that are checked at the same time. With more than 1, all models "
-    "take less time together, but the measured times of each are longer.",
+@arguments.jobs(
+    "Models that are checked at the same time. With 1, the measured times are shorter, but all "
+    "models take longer together."
 )
 @command
 def check(
@@ -70,7 +65,7 @@ def check(
     allow_ops: tuple[str, ...],
     deny_ops: tuple[str, ...],
     timeout: float | None,
-    jobs: int,
+    jobs: int | None,
 ) -> int:
     """Run models and compare every result with eager PyTorch.
 
@@ -85,12 +80,13 @@ def check(
         return _refuse(session, models, runners, problem)
     # Imported here, because `--help` does not need them.
     from importers.sources.model_string import is_model_string
-    from unmess.core.processes.threads import wait_passively
+    from unmess.core.processes.threads import processors, wait_passively
     from unmess.core.processes.workers import Parent
     from unmess.isolated import Options, libraries_of
 
     rows: list[Row] = []
     interrupted = False
+    jobs = min(jobs or processors(), len(models))
     wait_passively(jobs)
     # Start it before the progress thread: a process with threads must not be forked.
     parent = Parent(libraries_of(models, runners))

@@ -1,19 +1,36 @@
-"""Converts tensors to memref descriptors and back, and tracks who owns the memory."""
+"""Converts tensors to memref descriptors and back, and gives the memory of results to PyTorch."""
 
 from __future__ import annotations
 
 import ctypes
 import struct
-import weakref
-from collections.abc import Iterator
-from itertools import islice
+from typing import NamedTuple
 
 import torch
+from torch.utils.dlpack import from_dlpack, to_dlpack
 
-from pipelines.reference.runtime import Runtime
 from unmess.core.signature.signature import ScalarSpec, TensorSpec
 
 _SCALARS = {int: "q", float: "d", bool: "?"}
+# The fields of a memref descriptor before its sizes and strides: the address of the allocation, the
+# address of the data, and the offset of the first element, in elements.
+_BEFORE_SIZES = 3
+_WORD = 8
+# DLPack's DLManagedTensor: the address of the first element, the type and the number of the device,
+# the rank, the dtype (4 bytes), the addresses of the sizes and of the strides, an offset in bytes,
+# a pointer for the owner, and the function that frees the tensor, which takes this structure.
+_MANAGED = struct.Struct("@Pii i4s PP QPP")
+_DTYPE_OFFSET = struct.calcsize("@Pii i")
+_CPU = 1
+# A capsule refers to its name.
+_CAPSULE_NAME = b"dltensor"
+_new_capsule = ctypes.PYFUNCTYPE(
+    ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+)(("PyCapsule_New", ctypes.pythonapi))
+_address_in_capsule = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+_FREE = ctypes.cast(ctypes.CDLL(None).free, ctypes.c_void_p).value
 
 
 def descriptor(tensor: torch.Tensor) -> ctypes.Array:
@@ -32,8 +49,21 @@ class ResultLayout:
     """The structure with the results of a call, which the entry function fills in."""
 
     def __init__(self, specs: list[TensorSpec | ScalarSpec]):
-        self._specs = specs
-        self._structure = struct.Struct("".join(map(_format, specs)))
+        self._numbers: list[tuple[int, int]] = []
+        self._tensors: list[_Place] = []
+        formats, field = "", 0
+        for index, spec in enumerate(specs):
+            own = _format(spec)
+            formats += own
+            if isinstance(spec, TensorSpec):
+                offset = struct.calcsize(formats) - struct.calcsize(own)
+                rank, dtype = len(spec.shape), spec.dtype
+                self._tensors.append(_Place(index, field, offset, rank, dtype, _dlpack(dtype)))
+                field += _BEFORE_SIZES + 2 * rank
+            else:
+                self._numbers.append((index, field))
+                field += 1
+        self._structure = struct.Struct(formats)
 
     def allocate(self) -> ctypes.Array:
         """Returns memory for the results of one call."""
@@ -45,30 +75,62 @@ class ResultLayout:
         The tensors share no elements: overlapping ones are copied. The compiler merges equal
         values, even if the model returns a copy, which its caller may write to.
         """
-        fields = iter(self._structure.unpack_from(structure))
-        results = [
-            _Block.read(fields, spec) if isinstance(spec, TensorSpec) else next(fields)
-            for spec in self._specs
-        ]
-        # Several results may share an allocation, and one may use only its beginning.
-        ends: dict[int, int] = {}
-        for block in results:
-            if isinstance(block, _Block):
-                ends[block.allocated] = max(block.end, ends.get(block.allocated, 1))
-        owners = {allocated: _owned(allocated, end) for allocated, end in ends.items()}
-        taken: dict[int, list[_Block]] = {allocated: [] for allocated in owners}
-        for index, block in enumerate(results):
-            if isinstance(block, _Block):
-                earlier = taken[block.allocated]
-                tensor = block.tensor(owners[block.allocated])
-                results[index] = tensor.clone() if any(map(block.overlaps, earlier)) else tensor
-                earlier.append(block)
+        fields = self._structure.unpack_from(structure)
+        results: list = [None] * (len(self._numbers) + len(self._tensors))
+        for index, field in self._numbers:
+            results[index] = fields[field]
+        allocations = {fields[place.field] for place in self._tensors}
+        if len(allocations) < len(self._tensors):
+            self._take_shared(fields, results)
+            return results
+        start = ctypes.addressof(structure)
+        for index, field, offset, rank, dtype, code in self._tensors:
+            allocated, aligned, first = fields[field : field + _BEFORE_SIZES]
+            sizes = start + offset + _BEFORE_SIZES * _WORD
+            data = aligned + first * dtype.itemsize
+            results[index] = _owned(allocated, data, code, rank, sizes)
         return results
+
+    def _take_shared(self, fields: tuple, results: list) -> None:
+        """Takes tensors of which some are in the same allocation."""
+        blocks = [_Block.read(fields, place) for place in self._tensors]
+        # A tensor may use only the beginning of its allocation.
+        ends: dict[int, int] = {}
+        for block in blocks:
+            ends[block.allocated] = max(block.end, ends.get(block.allocated, 1))
+        owners = {allocated: _owned_bytes(allocated, end) for allocated, end in ends.items()}
+        taken: dict[int, list[_Block]] = {allocated: [] for allocated in owners}
+        for place, block in zip(self._tensors, blocks, strict=True):
+            earlier = taken[block.allocated]
+            tensor = block.tensor(owners[block.allocated])
+            overlaps = any(map(block.overlaps, earlier))
+            results[place.index] = tensor.clone() if overlaps else tensor
+            earlier.append(block)
+
+
+class _Place(NamedTuple):
+    """Where a tensor's descriptor is among the results of a call.
+
+    Attributes:
+        index: the number of the result.
+        field: the number of the descriptor's first field.
+        offset: the offset of that field, in bytes.
+        code: DLPack's form of the dtype.
+    """
+
+    index: int
+    field: int
+    offset: int
+    rank: int
+    dtype: torch.dtype
+    code: bytes
 
 
 def _format(spec: TensorSpec | ScalarSpec) -> str:
     """Returns the fields of a result, in the notation of `struct`."""
-    return f"{3 + 2 * len(spec.shape)}q" if isinstance(spec, TensorSpec) else _SCALARS[spec.type]
+    if isinstance(spec, ScalarSpec):
+        return _SCALARS[spec.type]
+    return f"{_BEFORE_SIZES + 2 * len(spec.shape)}q"
 
 
 class _Block:
@@ -104,29 +166,55 @@ class _Block:
         self.end = start + self.count * dtype.itemsize
 
     @classmethod
-    def read(cls, fields: Iterator[int], spec: TensorSpec) -> _Block:
-        """Reads the next descriptor."""
-        rank = len(spec.shape)
-        allocated, aligned, offset = next(fields), next(fields), next(fields)
-        sizes = tuple(islice(fields, 2 * rank))
-        start = aligned - allocated + offset * spec.dtype.itemsize
-        return cls(allocated, start, sizes[:rank], sizes[rank:], spec.dtype)
+    def read(cls, fields: tuple, place: _Place) -> _Block:
+        """Reads a descriptor."""
+        allocated, aligned, first = fields[place.field : place.field + _BEFORE_SIZES]
+        sizes = fields[place.field + _BEFORE_SIZES :]
+        start = aligned - allocated + first * place.dtype.itemsize
+        rank = place.rank
+        return cls(allocated, start, sizes[:rank], sizes[rank : 2 * rank], place.dtype)
 
     def overlaps(self, other: _Block) -> bool:
         """Returns whether two blocks of one allocation have bytes in common, or between them."""
         return self.start < other.end and other.start < self.end
 
-    def tensor(self, owner: ctypes.Array) -> torch.Tensor:
-        """Returns a tensor that views the elements in the memory of `owner`."""
+    def tensor(self, owner: torch.Tensor) -> torch.Tensor:
+        """Returns a tensor that views the elements in the bytes of `owner`."""
         if not self.count:
             return torch.empty(self.shape, dtype=self.dtype)
-        data = torch.frombuffer(owner, dtype=self.dtype, count=self.count, offset=self.start)
+        data = owner[self.start : self.end].view(self.dtype)
         return data.as_strided(self.shape, self.strides)
 
 
-def _owned(allocated: int, length: int) -> ctypes.Array:
-    """Returns memory that is freed with the last tensor in it. `length` must not be 0."""
-    owner = (ctypes.c_char * length).from_address(allocated)
-    # The end of the process frees the memory anyway, and other objects may still use it by then.
-    weakref.finalize(owner, Runtime.get().release, allocated).atexit = False
-    return owner
+def _owned_bytes(allocated: int, length: int) -> torch.Tensor:
+    """Returns the first bytes of an allocation, which is freed with the last tensor in it."""
+    sizes_and_strides = (ctypes.c_int64 * 2)(length, 1)
+    return _owned(
+        allocated, allocated, _dlpack(torch.uint8), 1, ctypes.addressof(sizes_and_strides)
+    )
+
+
+def _owned(allocated: int, data: int, code: bytes, rank: int, sizes: int) -> torch.Tensor:
+    """Returns a tensor in memory that the runtime has allocated, which is freed with the tensor.
+
+    DLPack's structure, which PyTorch passes to the C library's `free`, is at the beginning of the
+    memory: the runtime leaves space for it.
+
+    Args:
+        allocated: the address that the runtime returned. It has stored that of `malloc` before it.
+        data: the address of the first element.
+        code: DLPack's form of the dtype.
+        sizes: the address of the sizes and, after them, the strides.
+    """
+    memory = ctypes.c_void_p.from_address(allocated - 2 * _WORD).value
+    strides = sizes + rank * _WORD
+    managed = _MANAGED.pack(data, _CPU, 0, rank, code, sizes, strides, 0, 0, _FREE)
+    ctypes.memmove(memory, managed, len(managed))
+    return from_dlpack(_new_capsule(memory, _CAPSULE_NAME, None))
+
+
+def _dlpack(dtype: torch.dtype) -> bytes:
+    """Returns the dtype in DLPack's form."""
+    capsule = to_dlpack(torch.empty((), dtype=dtype))
+    managed = _address_in_capsule(capsule, _CAPSULE_NAME)
+    return ctypes.string_at(managed + _DTYPE_OFFSET, 4)

@@ -71,7 +71,7 @@ class EntryPoints(ABC, Generic[_EntryPoint]):
                 f"{self.name} has several entry points: {', '.join(self.signatures)}",
                 hint=f"call one by name: run.{next(iter(self.signatures))}(…)",
             )
-        return next(iter(self))(*args, **kwargs)
+        return self._call(next(iter(self.signatures)), args, kwargs)
 
     @only_errors()
     def __getitem__(self, entry: str) -> _EntryPoint:

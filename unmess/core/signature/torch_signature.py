@@ -81,9 +81,16 @@ def unflatten_function(spec: pytree.TreeSpec) -> Callable[[Iterable[Any]], Any]:
 
     PyTorch's `tree_unflatten` makes a tuple of each `torch.Size`; this function does not.
     """
+    if spec.is_leaf():
+        return _only
     if torch.Size not in _containers(spec):
         return functools.partial(pytree.tree_unflatten, treespec=spec)
     return functools.partial(_with_sizes, spec=spec)
+
+
+def _only(leaves: Iterable[Any]) -> Any:
+    (leaf,) = leaves
+    return leaf
 
 
 def _containers(spec: pytree.TreeSpec) -> set[type]:
