@@ -7,6 +7,7 @@ import sys
 BENCHMARKS = {
     "bf16": ("BERT-base in bf16 and in f32: both runners and eager", "2 min"),
     "bundle": ("start of a process to the first result: a bundle, eager PyTorch", "1 min"),
+    "call_overhead": ("the part of a call that is spent in Python: three programs", "1 min"),
     "cliffs": ("operators of the recipes: both runners and eager, slowest first", "hours"),
     "dynamic_batch": ("iree-cpu: default preset and plain, a dynamic batch", "10 min"),
     "dynamic_sizes": ("iree-cpu: default preset and plain, images and lines of any size", "5 min"),

@@ -7,7 +7,7 @@ import struct
 from typing import NamedTuple
 
 import torch
-from torch.utils.dlpack import from_dlpack, to_dlpack
+from torch.utils.dlpack import from_dlpack
 
 from unmess.core.signature.signature import ScalarSpec, TensorSpec
 
@@ -20,16 +20,22 @@ _WORD = 8
 # the rank, the dtype (4 bytes), the addresses of the sizes and of the strides, an offset in bytes,
 # a pointer for the owner, and the function that frees the tensor, which takes this structure.
 _MANAGED = struct.Struct("@Pii i4s PP QPP")
-_DTYPE_OFFSET = struct.calcsize("@Pii i")
 _CPU = 1
+# DLPack's codes of dtypes that have one of their own.
+_CODES = {
+    torch.bfloat16: 4,
+    torch.bool: 6,
+    torch.float8_e4m3fn: 10,
+    torch.float8_e4m3fnuz: 11,
+    torch.float8_e5m2: 12,
+    torch.float8_e5m2fnuz: 13,
+    torch.float8_e8m0fnu: 14,
+}
 # A capsule refers to its name.
 _CAPSULE_NAME = b"dltensor"
 _new_capsule = ctypes.PYFUNCTYPE(
     ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
 )(("PyCapsule_New", ctypes.pythonapi))
-_address_in_capsule = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi)
-)
 _FREE = ctypes.cast(ctypes.CDLL(None).free, ctypes.c_void_p).value
 
 
@@ -214,7 +220,12 @@ def _owned(allocated: int, data: int, code: bytes, rank: int, sizes: int) -> tor
 
 
 def _dlpack(dtype: torch.dtype) -> bytes:
-    """Returns the dtype in DLPack's form."""
-    capsule = to_dlpack(torch.empty((), dtype=dtype))
-    managed = _address_in_capsule(capsule, _CAPSULE_NAME)
-    return ctypes.string_at(managed + _DTYPE_OFFSET, 4)
+    """Returns the dtype in DLPack's form: a code, the bits of an element, and one lane.
+
+    PyTorch's own conversion needs a tensor, and there may be a mode that makes new tensors fake.
+    """
+    code = _CODES.get(dtype)
+    if code is None:
+        kinds = (dtype.is_complex, dtype.is_floating_point, not dtype.is_signed)
+        code = next((code for code, holds in zip((5, 2, 1), kinds, strict=True) if holds), 0)
+    return struct.pack("@BBH", code, 8 * dtype.itemsize, 1)
