@@ -305,8 +305,8 @@ llvm.func internal @member(%parts: !llvm.ptr) {
 // Allocates memory for programs, aligned to 64 bytes. `check` is the number to report if it fails.
 llvm.func @allocate(%bytes: i64, %check: i64) -> !llvm.ptr {
   %most = llvm.mlir.constant(0x7fffffffffffff00 : i64) : i64
-  // 64 bytes that Python uses for results, the size of `!block`, and at most 63 bytes for the
-  // alignment.
+  // 64 bytes for DLPack's structure, which Python writes if the block is a result
+  // (`execution/dlpack.py`), the size of `!block`, and at most 63 bytes for the alignment.
   %extra = llvm.mlir.constant(159 : i64) : i64
   %mask = llvm.mlir.constant(-64 : i64) : i64
   %null = llvm.mlir.zero : !llvm.ptr

@@ -1,4 +1,4 @@
-"""Converts tensors to memref descriptors and back, and gives the memory of results to PyTorch."""
+"""Converts tensors to memref descriptors, and the descriptors of results to tensors."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import struct
 from typing import NamedTuple
 
 import torch
-from torch.utils.dlpack import from_dlpack
 
+from pipelines.reference.execution.dlpack import dtype_code, owned_tensor
 from unmess.core.signature.signature import ScalarSpec, TensorSpec
 
 _SCALARS = {int: "q", float: "d", bool: "?"}
@@ -16,27 +16,6 @@ _SCALARS = {int: "q", float: "d", bool: "?"}
 # address of the data, and the offset of the first element, in elements.
 _BEFORE_SIZES = 3
 _WORD = 8
-# DLPack's DLManagedTensor: the address of the first element, the type and the number of the device,
-# the rank, the dtype (4 bytes), the addresses of the sizes and of the strides, an offset in bytes,
-# a pointer for the owner, and the function that frees the tensor, which takes this structure.
-_MANAGED = struct.Struct("@Pii i4s PP QPP")
-_CPU = 1
-# DLPack's codes of dtypes that have one of their own.
-_CODES = {
-    torch.bfloat16: 4,
-    torch.bool: 6,
-    torch.float8_e4m3fn: 10,
-    torch.float8_e4m3fnuz: 11,
-    torch.float8_e5m2: 12,
-    torch.float8_e5m2fnuz: 13,
-    torch.float8_e8m0fnu: 14,
-}
-# A capsule refers to its name.
-_CAPSULE_NAME = b"dltensor"
-_new_capsule = ctypes.PYFUNCTYPE(
-    ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
-)(("PyCapsule_New", ctypes.pythonapi))
-_FREE = ctypes.cast(ctypes.CDLL(None).free, ctypes.c_void_p).value
 
 
 def descriptor(tensor: torch.Tensor) -> ctypes.Array:
@@ -64,7 +43,7 @@ class ResultLayout:
             if isinstance(spec, TensorSpec):
                 offset = struct.calcsize(formats) - struct.calcsize(own)
                 rank, dtype = len(spec.shape), spec.dtype
-                self._tensors.append(_Place(index, field, offset, rank, dtype, _dlpack(dtype)))
+                self._tensors.append(_Place(index, field, offset, rank, dtype, dtype_code(dtype)))
                 field += _BEFORE_SIZES + 2 * rank
             else:
                 self._numbers.append((index, field))
@@ -94,7 +73,7 @@ class ResultLayout:
             allocated, aligned, first = fields[field : field + _BEFORE_SIZES]
             sizes = start + offset + _BEFORE_SIZES * _WORD
             data = aligned + first * dtype.itemsize
-            results[index] = _owned(allocated, data, code, rank, sizes)
+            results[index] = owned_tensor(allocated, data, code, rank, sizes)
         return results
 
     def _take_shared(self, fields: tuple, results: list) -> None:
@@ -187,7 +166,7 @@ class _Block:
     def tensor(self, owner: torch.Tensor) -> torch.Tensor:
         """Returns a tensor that views the elements in the bytes of `owner`."""
         if not self.count:
-            return torch.empty(self.shape, dtype=self.dtype)
+            return torch.empty(self.shape, dtype=self.dtype, device="cpu")
         data = owner[self.start : self.end].view(self.dtype)
         return data.as_strided(self.shape, self.strides)
 
@@ -195,37 +174,6 @@ class _Block:
 def _owned_bytes(allocated: int, length: int) -> torch.Tensor:
     """Returns the first bytes of an allocation, which is freed with the last tensor in it."""
     sizes_and_strides = (ctypes.c_int64 * 2)(length, 1)
-    return _owned(
-        allocated, allocated, _dlpack(torch.uint8), 1, ctypes.addressof(sizes_and_strides)
+    return owned_tensor(
+        allocated, allocated, dtype_code(torch.uint8), 1, ctypes.addressof(sizes_and_strides)
     )
-
-
-def _owned(allocated: int, data: int, code: bytes, rank: int, sizes: int) -> torch.Tensor:
-    """Returns a tensor in memory that the runtime has allocated, which is freed with the tensor.
-
-    DLPack's structure, which PyTorch passes to the C library's `free`, is at the beginning of the
-    memory: the runtime leaves space for it.
-
-    Args:
-        allocated: the address that the runtime returned. It has stored that of `malloc` before it.
-        data: the address of the first element.
-        code: DLPack's form of the dtype.
-        sizes: the address of the sizes and, after them, the strides.
-    """
-    memory = ctypes.c_void_p.from_address(allocated - 2 * _WORD).value
-    strides = sizes + rank * _WORD
-    managed = _MANAGED.pack(data, _CPU, 0, rank, code, sizes, strides, 0, 0, _FREE)
-    ctypes.memmove(memory, managed, len(managed))
-    return from_dlpack(_new_capsule(memory, _CAPSULE_NAME, None))
-
-
-def _dlpack(dtype: torch.dtype) -> bytes:
-    """Returns the dtype in DLPack's form: a code, the bits of an element, and one lane.
-
-    PyTorch's own conversion needs a tensor, and there may be a mode that makes new tensors fake.
-    """
-    code = _CODES.get(dtype)
-    if code is None:
-        kinds = (dtype.is_complex, dtype.is_floating_point, not dtype.is_signed)
-        code = next((code for code, holds in zip((5, 2, 1), kinds, strict=True) if holds), 0)
-    return struct.pack("@BBH", code, 8 * dtype.itemsize, 1)

@@ -41,3 +41,10 @@ def test_change(way, change, place):
 
 def test_no_tensors(way):
     BorrowedMemory({}).check()
+
+
+def test_a_lazily_cloned_storage(way):
+    # The clone shares its memory with the original until one of them may be written.
+    original = torch.ones(4, 5)
+    memory = BorrowedMemory({"clone": torch._lazy_clone(original)})
+    assert memory._content() == memory._found

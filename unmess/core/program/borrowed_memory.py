@@ -33,8 +33,9 @@ class BorrowedMemory:
         self._names = list(names.values())
         self._storages = [tensors[name].untyped_storage() for name in self._names]
         self._places = _places(self._storages)
-        self._found = self._content()
+        # First: asking for an address gives a lazily cloned storage its own memory.
         self._before = self._addresses_and_sizes()
+        self._found = self._content()
 
     def check(self) -> None:
         """Compares addresses and sizes with those at load.
