@@ -49,6 +49,7 @@ from pipelines.reference.steps.rows import fuse_row_loops
 from pipelines.reference.steps.shared_memory import share_memory
 from pipelines.reference.steps.splitting import split
 from pipelines.reference.steps.tasks import dispatch, outline_tasks
+from pipelines.reference.steps.winograd import choose_winograd
 from pipelines.upstream.lowering import rewrite_tm_tensor
 
 
@@ -188,6 +189,11 @@ PIPELINE: tuple[Pipeline | Step, ...] = (
         "reference-collapse",
         "collapse contiguous loops, so that they are long enough for vectors",
         collapse_loops,
+    ),
+    Step(
+        "reference-winograd",
+        "choose the convolutions that need fewer products with Winograd's algorithm",
+        choose_winograd,
     ),
     Step(
         "reference-split",

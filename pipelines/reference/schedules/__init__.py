@@ -1,6 +1,6 @@
 """Schedules, which rewrite operations as vector code. One file per schedule or shared part."""
 
-from pipelines.reference.schedules import byte_contraction, contraction, windows
+from pipelines.reference.schedules import byte_contraction, contraction, windows, winograd
 
 # The first schedule that supports an operation is used.
-SCHEDULES = (contraction.rewrite, byte_contraction.rewrite, windows.rewrite)
+SCHEDULES = (winograd.rewrite, contraction.rewrite, byte_contraction.rewrite, windows.rewrite)

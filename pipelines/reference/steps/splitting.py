@@ -24,6 +24,7 @@ from pipelines.reference.analysis.effort import ENOUGH, PART, deserves_schedule,
 from pipelines.reference.schedules import last_columns
 from pipelines.reference.schedules.contraction import ALL_ROWS, SMALL, rows_of_panel
 from pipelines.reference.schedules.places import sum_of_dimensions
+from pipelines.reference.schedules.winograd import SQUARE, WINOGRAD
 from pipelines.reference.steps.rows import ROWS
 
 # An attribute of loops whose iterations may run in any order, or at the same time.
@@ -161,7 +162,6 @@ def _is_static(operand: ir.Type) -> bool:
 
 def _candidates(generic: ir.Operation) -> list[tuple[int, int]]:
     """Returns the loops to split, best first, with the number that divides the size of a part."""
-    maps = indexing_maps(generic)
     found = find_contraction(generic)
     if found is None:
         return [(dimension, 1) for dimension in _shared(generic)]
@@ -172,7 +172,7 @@ def _candidates(generic: ir.Operation) -> list[tuple[int, int]]:
     few = _FEW_COLUMNS_OF_MANY_ROWS if many else _FEW_COLUMNS
     return [
         *((dimension, 1) for dimension in found.batch),
-        *(_images_and_rows(found, maps[-1]) if found.windows else []),
+        *(_images_and_rows(generic, found) if found.windows else []),
         *((dimension, _COLUMNS) for dimension in columns),
         *((dimension, _ROWS) for dimension in found.rows),
         *((dimension, few) for dimension in columns),
@@ -211,16 +211,19 @@ def _axes_of_image(found: Contraction, out: ir.AffineMap) -> list[int]:
     return list(itertools.takewhile(lambda each: each in found.columns, axes))
 
 
-def _images_and_rows(found: Contraction, out: ir.AffineMap) -> list[tuple[int, int]]:
+def _images_and_rows(generic: ir.Operation, found: Contraction) -> list[tuple[int, int]]:
     """Returns the images of a convolution with small filters, and the rows of a large image.
 
     Parts of an image add in the order of the whole: their panels have as many rows, and a panel
-    holds only a part of them.
+    holds only a part of them. With Winograd's algorithm, they have the same squares of results.
     """
+    out = indexing_maps(generic)[-1]
     candidates = [(dimension, 1) for dimension in _images(found, out)]
     image = _axes_of_image(found, out)
     if len(image) == 2 and _has_small_filters(found):
         width, height = (found.sizes[dimension] for dimension in image)
+        if WINOGRAD in generic.attributes:
+            return [*candidates, (image[1], SQUARE)]
         rows = math.lcm(*(rows_of_panel(height, width, lanes) for lanes in _LANES))
         large = range(max(math.ceil(SMALL / width), 1), height)
         enough = next((n for n in large if height % n == 0 and n % rows == 0), height)

@@ -1,0 +1,106 @@
+"""Recognizes convolutions of images, and of stacks of images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from pipelines.ir.contraction import find_contraction, indexing_maps
+from pipelines.reference.schedules.places import sum_of_dimensions
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A convolution of padded images in f32, with stride 1, dilation 1, and one group.
+
+    In a convolution of volumes, an image is a layer of a volume, and the layers of a filter are
+    channels: each result is a sum over the channels of windows of an image.
+
+    Attributes:
+        sizes: of all loops; None if dynamic.
+        filters, pixels: positions of these operands.
+        images: the loops over images.
+        filter: the loop over filters.
+        channels: the loops over channels, in the order of a filter's elements.
+        row, column: the loops over the results of an image.
+        filter_row, filter_column: the loops over a window.
+    """
+
+    sizes: tuple[int | None, ...]
+    filters: int
+    pixels: int
+    images: tuple[int, ...]
+    filter: int
+    channels: tuple[int, ...]
+    row: int
+    column: int
+    filter_row: int
+    filter_column: int
+
+    @property
+    def window(self) -> tuple[int | None, int | None]:
+        """The height and width of a filter."""
+        return self.sizes[self.filter_row], self.sizes[self.filter_column]
+
+    @property
+    def result(self) -> tuple[int | None, int | None]:
+        """The height and width of the result of an image."""
+        return self.sizes[self.row], self.sizes[self.column]
+
+
+def find_convolution(generic: ir.Operation) -> Convolution | None:
+    """Returns the convolution that a `linalg.generic` on memrefs computes, or None.
+
+    Rows and columns are the last axes of all operands, and the elements of a filter are adjacent in
+    memory.
+    """
+    found = find_contraction(generic)
+    if found is None or not found.windows or found.batch or len(found.rows) != 1:
+        return None
+    types = [operand.type for operand in generic.operands]
+    if not all(isinstance(each, ir.MemRefType) for each in types):
+        return None
+    if {str(ir.MemRefType(each).element_type) for each in types} != {"f32"}:
+        return None
+    maps = indexing_maps(generic)
+    filters, pixels, out = (
+        [sum_of_dimensions(each) for each in maps[position].results]
+        for position in (found.lhs, found.rhs, 2)
+    )
+    if min(len(filters), len(pixels), len(out)) < 3:
+        return None
+    row, column = (terms[0][0] for terms in out[-2:])
+    filter, *channels, filter_row, filter_column = (terms[0][0] for terms in filters)
+    windows = [[(row, 1), (filter_row, 1)], [(column, 1), (filter_column, 1)]]
+    if [sorted(terms) for terms in pixels[-2:]] != [sorted(terms) for terms in windows]:
+        return None
+    if filter != found.rows[0] or not {row, column} <= set(found.columns):
+        return None
+    if any(len(terms) != 1 for terms in filters) or not channels:
+        return None
+    convolution = Convolution(
+        sizes=found.sizes,
+        filters=found.lhs,
+        pixels=found.rhs,
+        images=tuple(d for d in found.columns if d not in (row, column)),
+        filter=filter,
+        channels=tuple(channels),
+        row=row,
+        column=column,
+        filter_row=filter_row,
+        filter_column=filter_column,
+    )
+    return convolution if _are_adjacent(types[found.lhs]) else None
+
+
+def _are_adjacent(filters: ir.Type) -> bool:
+    """Returns whether the elements of a filter are adjacent in memory."""
+    memref = ir.MemRefType(filters)
+    strides, _ = memref.get_strides_and_offset()
+    expected = 1
+    for size, stride in zip(reversed(memref.shape[1:]), reversed(strides[1:]), strict=True):
+        if stride != expected or size == ir.ShapedType.get_dynamic_size():
+            return False
+        expected *= size
+    return True
