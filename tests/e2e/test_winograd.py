@@ -25,7 +25,7 @@ class Convolutions(nn.Module):
 
 @functools.cache
 def convolutions():
-    """Even and odd sizes, several images, volumes, and numbers of filters that no group divides."""
+    """Even and odd sizes, several images, groups, volumes, and odd numbers of filters."""
     torch.manual_seed(0)
     cases = (
         (nn.Conv2d(16, 16, 3, padding=1), (1, 16, 8, 8)),
@@ -36,6 +36,7 @@ def convolutions():
         # The tiles are several blocks.
         (nn.Conv2d(96, 20, 3, padding=1), (1, 96, 44, 31)),
         (nn.Conv2d(512, 16, 3, padding=1, bias=False), (1, 512, 14, 14)),
+        (nn.Conv2d(48, 36, 3, padding=1, groups=2), (2, 48, 13, 12)),
         (nn.Conv3d(16, 16, 3, padding=1), (1, 16, 5, 9, 10)),
     )
     model = Convolutions(*(layer for layer, _ in cases)).eval()
@@ -55,7 +56,7 @@ def compiled(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("pipelines.reference.steps.kernels.SCHEDULES", (rewrite,))
         run = unmess.load(convolutions()[2], on="reference")
-    assert len(shapes) == 8
+    assert len(shapes) == 9
     return run
 
 
@@ -110,7 +111,8 @@ def unpadded(layer, x):
     """Returns a layer's result. Products with zeros around the image are part of the sums."""
     amount = [n for n in reversed(layer.padding) for _ in range(2)]
     convolution = nn.functional.conv2d if x.dim() == 4 else nn.functional.conv3d
-    return convolution(nn.functional.pad(x, amount), layer.weight, layer.bias)
+    padded = nn.functional.pad(x, amount)
+    return convolution(padded, layer.weight, layer.bias, groups=layer.groups)
 
 
 def test_filters_that_are_not_finite(always_vectors, monkeypatch, one_thread):

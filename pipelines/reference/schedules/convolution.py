@@ -12,7 +12,7 @@ from pipelines.reference.schedules.places import sum_of_dimensions
 
 @dataclass(frozen=True)
 class Convolution:
-    """A convolution of padded images in f32, with stride 1, dilation 1, and one group.
+    """A convolution of padded images in f32, with stride 1 and dilation 1.
 
     In a convolution of volumes, an image is a layer of a volume, and the layers of a filter are
     channels: each result is a sum over the channels of windows of an image.
@@ -21,6 +21,7 @@ class Convolution:
         sizes: of all loops; None if dynamic.
         filters, pixels: positions of these operands.
         images: the loops over images.
+        groups: the loops over groups, each with filters and channels of its own.
         filter: the loop over filters.
         channels: the loops over channels, in the order of a filter's elements.
         row, column: the loops over the results of an image.
@@ -31,6 +32,7 @@ class Convolution:
     filters: int
     pixels: int
     images: tuple[int, ...]
+    groups: tuple[int, ...]
     filter: int
     channels: tuple[int, ...]
     row: int
@@ -56,7 +58,7 @@ def find_convolution(generic: ir.Operation) -> Convolution | None:
     memory.
     """
     found = find_contraction(generic)
-    if found is None or not found.windows or found.batch or len(found.rows) != 1:
+    if found is None or not found.windows or len(found.rows) != 1:
         return None
     types = [operand.type for operand in generic.operands]
     if not all(isinstance(each, ir.MemRefType) for each in types):
@@ -71,11 +73,15 @@ def find_convolution(generic: ir.Operation) -> Convolution | None:
     if min(len(filters), len(pixels), len(out)) < 3:
         return None
     row, column = (terms[0][0] for terms in out[-2:])
-    filter, *channels, filter_row, filter_column = (terms[0][0] for terms in filters)
+    *outer, filter_row, filter_column = (terms[0][0] for terms in filters)
+    count = len(found.batch)
+    groups, filter, channels = outer[:count], outer[count : count + 1], outer[count + 1 :]
     windows = [[(row, 1), (filter_row, 1)], [(column, 1), (filter_column, 1)]]
     if [sorted(terms) for terms in pixels[-2:]] != [sorted(terms) for terms in windows]:
         return None
-    if filter != found.rows[0] or not {row, column} <= set(found.columns):
+    if filter != [*found.rows] or {*groups} != {*found.batch}:
+        return None
+    if not {row, column} <= {*found.columns}:
         return None
     if any(len(terms) != 1 for terms in filters) or not channels:
         return None
@@ -84,22 +90,28 @@ def find_convolution(generic: ir.Operation) -> Convolution | None:
         filters=found.lhs,
         pixels=found.rhs,
         images=tuple(d for d in found.columns if d not in (row, column)),
-        filter=filter,
+        groups=tuple(groups),
+        filter=filter[0],
         channels=tuple(channels),
         row=row,
         column=column,
         filter_row=filter_row,
         filter_column=filter_column,
     )
-    return convolution if _are_adjacent(types[found.lhs]) else None
+    return convolution if _are_adjacent(types[found.lhs], count + 1) else None
 
 
-def _are_adjacent(filters: ir.Type) -> bool:
-    """Returns whether the elements of a filter are adjacent in memory."""
+def _are_adjacent(filters: ir.Type, outer: int) -> bool:
+    """Returns whether the elements of a filter are adjacent in memory.
+
+    Args:
+        outer: the number of axes of groups and filters.
+    """
     memref = ir.MemRefType(filters)
     strides, _ = memref.get_strides_and_offset()
     expected = 1
-    for size, stride in zip(reversed(memref.shape[1:]), reversed(strides[1:]), strict=True):
+    sizes = list(zip(memref.shape, strides, strict=True))[outer:]
+    for size, stride in reversed(sizes):
         if stride != expected or size == ir.ShapedType.get_dynamic_size():
             return False
         expected *= size

@@ -44,9 +44,9 @@ _ELEMENTS = _SIDE * _SIDE
 _BYTES = 1024 * 1024
 # Bytes of a cache line, and of an element.
 _LINE, _ITEM = 64, 4
-# Dimensions besides those of the operation: elements of a tile or a filter, all channels, the
-# first filter of a group that is computed together, and the filters in the group.
-_ELEMENT, _CHANNEL, _GROUP, _FILTER = -1, -2, -3, -4
+# Dimensions besides those of the operation: elements of a tile or a filter, all channels, the first
+# of the filters that are computed together, and these filters.
+_ELEMENT, _CHANNEL, _FIRST, _FILTER = -1, -2, -3, -4
 # The number of channels between the filters that are transformed and those that are fetched into
 # the cache.
 _AHEAD = 8
@@ -87,7 +87,7 @@ class _Winograd(ContractionKernel):
         self.adds, self.starts_at_zero = not self.starts_at_zero, True
         # The number of filters that are computed together: a power of two.
         _, most = machine.tile(_ITEM, None, None)
-        self.group = 1 << (most.bit_length() - 1)
+        self.together = 1 << (most.bit_length() - 1)
         self.flat = self._flat_filters()
         self._allocate()
 
@@ -112,19 +112,18 @@ class _Winograd(ContractionKernel):
 
         If there is only one block, each transformed filter is used once, and a few are enough.
         """
-        column = self.convolution.column
-        groups = -(-self.filter_count // self.group)
+        column, filters = self.convolution.column, self.together
+        access = [(_CHANNEL, filters), (_FILTER, 1)]
         self.has_one_block = self.block >= self.down
-        self.lhs = self._memory(
-            self.group * self.channels * (1 if self.has_one_block else groups),
-            [(_CHANNEL, self.group), (_FILTER, 1)]
-            + ([] if self.has_one_block else [(_GROUP, self.channels)]),
-        )
+        if not self.has_one_block:
+            filters = -(-self.filter_count // self.together) * self.together
+            access.append((_FIRST, self.channels))
+        self.lhs = self._memory(filters * self.channels, access)
         # A row of tiles is written in whole registers.
         most = self.block * self.across + self.lanes
         width = pitch(-(-most // self.lanes) * self.lanes, _ITEM)
         self.tiles = self._memory(self.channels * width, [(_CHANNEL, width), (column, 1)])
-        self.sums = self._memory(self.group * width, [(_FILTER, width), (column, 1)])
+        self.sums = self._memory(self.together * width, [(_FILTER, width), (column, 1)])
         if self.adds:
             memory = f"memref<{SQUARE}x{self.width}xf32>"
             access = [[(_ELEMENT, 1)], [(column, 1)]]
@@ -146,23 +145,24 @@ class _Winograd(ContractionKernel):
 
     def text(self) -> str:
         """Returns the whole function."""
-        if not self.has_one_block:
-            for (first, last), count in self.rows(self.filter_count, self.group):
-                with self.code.loop(first, last, count) as filter:
-                    self._transform_filters(
-                        {self.convolution.filter: filter, _GROUP: filter}, count
-                    )
-        with Nest(self.code, self.convolution.images, self.sizes) as place:
-            for (first, last), rows in self.rows(self.down, self.block):
-                with self.code.loop(first, last, rows) as start:
-                    self._block(place, start, rows)
+        code, found = self.code, self.convolution
+        with Nest(code, found.groups, self.sizes) as groups:
+            if not self.has_one_block:
+                for (first, last), count in self.rows(self.filter_count, self.together):
+                    with code.loop(first, last, count) as filter:
+                        here = {**groups, found.filter: filter, _FIRST: filter}
+                        self._transform_filters(here, count)
+            with Nest(code, found.images, self.sizes, groups) as place:
+                for (first, last), rows in self.rows(self.down, self.block):
+                    with code.loop(first, last, rows) as start:
+                        self._block(place, start, rows)
         return self.end()
 
     def _block(self, place: Place, start: Index, rows: int) -> None:
         """Emits the results of a block.
 
         Args:
-            place: the image.
+            place: the group and the image.
             start: the first row of tiles.
             rows: their number.
         """
@@ -176,10 +176,10 @@ class _Winograd(ContractionKernel):
 
         with code.loop(0, rows) as row:
             self._transform_pixels({**place, **row_of_tiles(row)})
-        for (first, last), count in self.rows(self.filter_count, self.group):
+        for (first, last), count in self.rows(self.filter_count, self.together):
             with code.loop(first, last, count) as filter:
                 if self.has_one_block:
-                    self._transform_filters({found.filter: filter}, count)
+                    self._transform_filters({**place, found.filter: filter}, count)
                 self._multiply(filter, count, rows * self.across)
                 with code.loop(0, count) as position, code.loop(0, rows) as row:
                     here = code.sum([(filter, 1), (position, 1)])
@@ -206,7 +206,7 @@ class _Winograd(ContractionKernel):
                         {
                             _ELEMENT: element,
                             _FILTER: row,
-                            _GROUP: filter,
+                            _FIRST: filter,
                             found.column: position,
                         }
                         for row in range(count)
@@ -216,15 +216,15 @@ class _Winograd(ContractionKernel):
     # Transforms of filters ----------------------------------------------------------------------
 
     def _transform_filters(self, place: Place, count: int) -> None:
-        """Emits `G · filter · Gᵀ` for the filters of a group, and all of their channels.
+        """Emits `G · filter · Gᵀ` for a few filters, and all of their channels.
 
         Args:
-            place: the first filter, and where the group starts in memory.
+            place: the group, the first filter, and its number in memory.
             count: the number of filters.
         """
         code, lanes = self.code, self.lanes
         # A vector has a lane for each filter, and if there are more lanes, for several channels.
-        filters = min(self.group, lanes)
+        filters = min(self.together, lanes)
         for first in range(0, count, filters):
             with code.loop(0, self.channels, lanes // filters) as channel:
                 here = {**place, _CHANNEL: channel, _FILTER: first}
@@ -254,6 +254,7 @@ class _Winograd(ContractionKernel):
         def address(lane: int, start: int) -> str:
             number = first + min(lane % filters, count - 1)
             there = {
+                **place,
                 filter: code.sum([(place[filter], 1)], number),
                 _CHANNEL: code.sum([(place[_CHANNEL], 1)], lane // filters),
                 _ELEMENT: start,
@@ -273,19 +274,19 @@ class _Winograd(ContractionKernel):
         return vectors[:size]
 
     def _flat_filters(self) -> Buffer:
-        """Returns the filters with an axis for the filter, and one for all of its elements."""
-        found, old = self.convolution, ir.MemRefType(self.filters.type)
+        """Returns the filters with one axis for all elements of a filter."""
+        old, outer = ir.MemRefType(self.filters.type), len(self.convolution.groups) + 1
         strides, offset = old.get_strides_and_offset()
-        shape = [old.shape[0], self.channels * _WINDOW * _WINDOW]
+        shape = [*old.shape[:outer], self.channels * _WINDOW * _WINDOW]
         is_identity = old.layout == ir.MemRefType.get(old.shape, old.element_type).layout
-        layout = None if is_identity else ir.StridedLayoutAttr.get(offset, [strides[0], 1])
+        layout = None if is_identity else ir.StridedLayoutAttr.get(offset, [*strides[:outer], 1])
         new = ir.MemRefType.get(shape, old.element_type, layout)
+        axes = [*([axis] for axis in range(outer)), [*range(outer, old.rank)]]
         value = self.code.value(
-            f"memref.collapse_shape {self.filters.value} [[0], {[*range(1, old.rank)]}] : {old} "
-            f"into {new}"
+            f"memref.collapse_shape {self.filters.value} {axes} : {old} into {new}"
         )
-        terms = [(_CHANNEL, _WINDOW * _WINDOW), (_ELEMENT, 1)]
-        return Buffer(value, new, [[(found.filter, 1)], terms])
+        elements = [(_CHANNEL, _WINDOW * _WINDOW), (_ELEMENT, 1)]
+        return Buffer(value, new, [*self.filters.access[:outer], elements])
 
     def _spread(self, values: list[str]) -> list[str]:
         """Returns `G · values`: four vectors for three."""

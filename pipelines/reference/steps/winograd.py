@@ -18,8 +18,8 @@ from pipelines.reference.schedules.winograd import SQUARE, WINOGRAD
 # Minimum numbers of channels and filters. With fewer, the transforms take longer than the products
 # that they save.
 _FEWEST = 16
-# The number of channels is a multiple of the elements in the largest registers.
-_LANES = 16
+# A vector has lanes for this many channels, or for one.
+_CHANNELS = 2
 # Minimum number of tiles of an image. With fewer, transforming the filters takes too long.
 _FEWEST_TILES = 16
 
@@ -39,7 +39,7 @@ def _is_faster(found: Convolution) -> bool:
     channels = math.prod(found.sizes[dimension] for dimension in found.channels)
     tiles = math.prod(-(-size // SQUARE) for size in found.result)
     return (
-        channels % _LANES == 0
+        channels % _CHANNELS == 0
         # A register holds the whole sum.
         and _FEWEST <= channels <= CHAIN
         and found.sizes[found.filter] >= _FEWEST

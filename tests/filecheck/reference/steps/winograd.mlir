@@ -5,6 +5,9 @@
 #filters = affine_map<(n, f, y, x, c, i, j) -> (f, c, i, j)>
 #turned = affine_map<(n, f, y, x, c, i, j) -> (f, c, j, i)>
 #result = affine_map<(n, f, y, x, c, i, j) -> (n, f, y, x)>
+#group_pixels = affine_map<(n, g, f, y, x, c, i, j) -> (n, g, c, y + i, x + j)>
+#group_filters = affine_map<(n, g, f, y, x, c, i, j) -> (g, f, c, i, j)>
+#group_result = affine_map<(n, g, f, y, x, c, i, j) -> (n, g, f, y, x)>
 #layers = affine_map<(f, z, y, x, c, k, i, j) -> (c, z + k, y + i, x + j)>
 #cubes = affine_map<(f, z, y, x, c, k, i, j) -> (f, c, k, i, j)>
 #volume = affine_map<(f, z, y, x, c, k, i, j) -> (f, z, y, x)>
@@ -40,9 +43,9 @@ func.func @odd_image(%p: memref<1x32x17x17xf32>, %f: memref<32x32x3x3xf32>, %r: 
   return
 }
 
-// The layers of a filter are channels: 8 channels of 3 layers are 24, which vectors do not divide.
+// The layers of a filter are channels: 8 channels of 3 layers are 24.
 // CHECK-LABEL: func.func @layers(
-// CHECK-NOT:     unmess.winograd
+// CHECK:         linalg.generic {{.*}}unmess.winograd
 func.func @layers(%p: memref<8x10x34x34xf32>, %f: memref<16x8x3x3x3xf32>, %r: memref<16x8x32x32xf32>) {
   linalg.generic {indexing_maps = [#layers, #cubes, #volume], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "reduction"]} ins(%p, %f : memref<8x10x34x34xf32>, memref<16x8x3x3x3xf32>) outs(%r : memref<16x8x32x32xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
@@ -53,11 +56,11 @@ func.func @layers(%p: memref<8x10x34x34xf32>, %f: memref<16x8x3x3x3xf32>, %r: me
   return
 }
 
-// 48 channels are three vectors.
-// CHECK-LABEL: func.func @sixteen_channels_of_layers(
+// Each group has channels of its own.
+// CHECK-LABEL: func.func @groups(
 // CHECK:         linalg.generic {{.*}}unmess.winograd
-func.func @sixteen_channels_of_layers(%p: memref<16x10x34x34xf32>, %f: memref<16x16x3x3x3xf32>, %r: memref<16x8x32x32xf32>) {
-  linalg.generic {indexing_maps = [#layers, #cubes, #volume], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "reduction"]} ins(%p, %f : memref<16x10x34x34xf32>, memref<16x16x3x3x3xf32>) outs(%r : memref<16x8x32x32xf32>) {
+func.func @groups(%p: memref<1x4x24x34x34xf32>, %f: memref<4x24x24x3x3xf32>, %r: memref<1x4x24x32x32xf32>) {
+  linalg.generic {indexing_maps = [#group_pixels, #group_filters, #group_result], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %f : memref<1x4x24x34x34xf32>, memref<4x24x24x3x3xf32>) outs(%r : memref<1x4x24x32x32xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
     %0 = arith.mulf %a, %b : f32
     %1 = arith.addf %c, %0 : f32
@@ -66,8 +69,8 @@ func.func @sixteen_channels_of_layers(%p: memref<16x10x34x34xf32>, %f: memref<16
   return
 }
 
-// These need all products: steps of 2, a larger window, few channels, few filters, a small image, and
-// too many channels for one sum.
+// These need all products: steps of 2, a larger window, an odd number of channels, few channels, few
+// filters, a small image, and too many channels for one sum.
 // CHECK-LABEL: func.func @strides(
 // CHECK-NOT:     unmess.winograd
 func.func @strides(%p: memref<1x16x65x65xf32>, %f: memref<16x16x3x3xf32>, %r: memref<1x16x32x32xf32>) {
@@ -92,6 +95,17 @@ func.func @window(%p: memref<1x16x36x36xf32>, %f: memref<16x16x5x5xf32>, %r: mem
   return
 }
 
+// CHECK-LABEL: func.func @odd_channels(
+// CHECK-NOT:     unmess.winograd
+func.func @odd_channels(%p: memref<1x17x34x34xf32>, %f: memref<16x17x3x3xf32>, %r: memref<1x16x32x32xf32>) {
+  linalg.generic {indexing_maps = [#pixels, #filters, #result], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %f : memref<1x17x34x34xf32>, memref<16x17x3x3xf32>) outs(%r : memref<1x16x32x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
 // CHECK-LABEL: func.func @channels(
 // CHECK-NOT:     unmess.winograd
 func.func @channels(%p: memref<1x8x34x34xf32>, %f: memref<16x8x3x3xf32>, %r: memref<1x16x32x32xf32>) {
