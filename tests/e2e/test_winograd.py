@@ -148,3 +148,15 @@ def test_results_do_not_depend_on_the_number_of_threads():
         torch.set_num_threads(before)
     for others in results[1:]:
         assert all(map(torch.equal, others, results[0]))
+
+
+def test_dynamic_number_of_images():
+    torch.manual_seed(0)
+    layer = nn.Conv2d(16, 16, 3, padding=1).eval()
+    batch = torch.export.Dim("batch", min=1, max=9)
+    program = unmess.capture(layer, (torch.randn(4, 16, 24, 24),), dynamic_shapes=({0: batch},))
+    run = unmess.load(program, on="reference")
+    for count in (1, 2, 9):
+        x = torch.randn(count, 16, 24, 24)
+        with torch.no_grad():
+            torch.testing.assert_close(run(x), layer(x), rtol=1e-5, atol=1e-5)

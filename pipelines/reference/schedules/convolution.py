@@ -19,7 +19,6 @@ class Convolution:
 
     Attributes:
         sizes: of all loops; None if dynamic.
-        filters, pixels: positions of these operands.
         images: the loops over images.
         groups: the loops over groups, each with filters and channels of its own.
         filter: the loop over filters.
@@ -29,8 +28,6 @@ class Convolution:
     """
 
     sizes: tuple[int | None, ...]
-    filters: int
-    pixels: int
     images: tuple[int, ...]
     groups: tuple[int, ...]
     filter: int
@@ -87,8 +84,6 @@ def find_convolution(generic: ir.Operation) -> Convolution | None:
         return None
     convolution = Convolution(
         sizes=found.sizes,
-        filters=found.lhs,
-        pixels=found.rhs,
         images=tuple(d for d in found.columns if d not in (row, column)),
         groups=tuple(groups),
         filter=filter[0],

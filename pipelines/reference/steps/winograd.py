@@ -34,7 +34,8 @@ def choose_winograd(module: ir.Module) -> None:
 
 
 def _is_faster(found: Convolution) -> bool:
-    if None in found.sizes or found.window != (3, 3):
+    sizes = [found.sizes[d] for d in range(len(found.sizes)) if d not in found.images]
+    if None in sizes or found.window != (3, 3):
         return False
     channels = math.prod(found.sizes[dimension] for dimension in found.channels)
     tiles = math.prod(-(-size // SQUARE) for size in found.result)

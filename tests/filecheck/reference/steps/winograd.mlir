@@ -56,6 +56,30 @@ func.func @layers(%p: memref<8x10x34x34xf32>, %f: memref<16x8x3x3x3xf32>, %r: me
   return
 }
 
+// The number of images may be dynamic, other sizes may not.
+// CHECK-LABEL: func.func @dynamic_batch(
+// CHECK:         linalg.generic {{.*}}unmess.winograd
+func.func @dynamic_batch(%p: memref<?x16x34x34xf32>, %f: memref<16x16x3x3xf32>, %r: memref<?x16x32x32xf32>) {
+  linalg.generic {indexing_maps = [#pixels, #filters, #result], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %f : memref<?x16x34x34xf32>, memref<16x16x3x3xf32>) outs(%r : memref<?x16x32x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+// CHECK-LABEL: func.func @dynamic_rows(
+// CHECK-NOT:     unmess.winograd
+func.func @dynamic_rows(%p: memref<1x16x?x34xf32>, %f: memref<16x16x3x3xf32>, %r: memref<1x16x?x32xf32>) {
+  linalg.generic {indexing_maps = [#pixels, #filters, #result], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %f : memref<1x16x?x34xf32>, memref<16x16x3x3xf32>) outs(%r : memref<1x16x?x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
 // Each group has channels of its own.
 // CHECK-LABEL: func.func @groups(
 // CHECK:         linalg.generic {{.*}}unmess.winograd
