@@ -37,6 +37,8 @@ _COLUMNS, _ROWS, _FEW_COLUMNS, _FEW_COLUMNS_OF_MANY_ROWS = 32, 4, 4, 8
 _LITTLE_REST = 0.02
 # Maximum number of elements of the filters of a convolution whose parts have all filters.
 _SMALL_FILTERS = 1 << 18
+# Minimum number of tiles of a part, with Winograd's algorithm: each part transforms all filters.
+_TILES = 64
 # The numbers of elements in the registers of all processors.
 _LANES = (2, 4, 8, 16)
 # Maximum number of parts for each thread.
@@ -136,9 +138,9 @@ def _split_generic(generic: ir.Operation, threads: int) -> None:
     if threads < 2:
         return
     total = work(generic)
-    for dimension, multiple in _candidates(generic):
+    for dimension, multiple, least in _candidates(generic):
         size = loop_sizes(generic)[dimension]
-        parts = _parts(size, threads, multiple)
+        parts = _parts(size, threads, multiple, least)
         if parts is not None and total >= parts * ENOUGH:
             _emit(generic, dimension, size // parts, parts)
             generic.erase()
@@ -160,22 +162,25 @@ def _is_static(operand: ir.Type) -> bool:
     return operand.has_static_shape and dynamic not in strides
 
 
-def _candidates(generic: ir.Operation) -> list[tuple[int, int]]:
-    """Returns the loops to split, best first, with the number that divides the size of a part."""
+def _candidates(generic: ir.Operation) -> list[tuple[int, int, int]]:
+    """Returns the loops to split, best first.
+
+    Each has the number that divides the size of a part, and the minimum size.
+    """
     found = find_contraction(generic)
     if found is None:
-        return [(dimension, 1) for dimension in _shared(generic)]
+        return [(dimension, 1, 1) for dimension in _shared(generic)]
     # Each part copies the elements of the right operand that it reads. Parts along the columns copy
     # no element twice, but each reads the whole left operand.
     columns = [] if found.windows else found.columns
     many = found.extent(found.rows) >= last_columns.ROWS
     few = _FEW_COLUMNS_OF_MANY_ROWS if many else _FEW_COLUMNS
     return [
-        *((dimension, 1) for dimension in found.batch),
+        *((dimension, 1, 1) for dimension in found.batch),
         *(_images_and_rows(generic, found) if found.windows else []),
-        *((dimension, _COLUMNS) for dimension in columns),
-        *((dimension, _ROWS) for dimension in found.rows),
-        *((dimension, few) for dimension in columns),
+        *((dimension, _COLUMNS, 1) for dimension in columns),
+        *((dimension, _ROWS, 1) for dimension in found.rows),
+        *((dimension, few, 1) for dimension in columns),
     ]
 
 
@@ -211,27 +216,28 @@ def _axes_of_image(found: Contraction, out: ir.AffineMap) -> list[int]:
     return list(itertools.takewhile(lambda each: each in found.columns, axes))
 
 
-def _images_and_rows(generic: ir.Operation, found: Contraction) -> list[tuple[int, int]]:
+def _images_and_rows(generic: ir.Operation, found: Contraction) -> list[tuple[int, int, int]]:
     """Returns the images of a convolution with small filters, and the rows of a large image.
 
     Parts of an image add in the order of the whole: their panels have as many rows, and a panel
     holds only a part of them. With Winograd's algorithm, they have the same squares of results.
     """
     out = indexing_maps(generic)[-1]
-    candidates = [(dimension, 1) for dimension in _images(found, out)]
+    candidates = [(dimension, 1, 1) for dimension in _images(found, out)]
     image = _axes_of_image(found, out)
     if len(image) == 2 and _has_small_filters(found):
         width, height = (found.sizes[dimension] for dimension in image)
         if WINOGRAD in generic.attributes:
-            return [*candidates, (image[1], SQUARE)]
+            least = SQUARE * math.ceil(_TILES * SQUARE / width)
+            return [*candidates, (image[1], SQUARE, least)]
         rows = math.lcm(*(rows_of_panel(height, width, lanes) for lanes in _LANES))
         large = range(max(math.ceil(SMALL / width), 1), height)
         enough = next((n for n in large if height % n == 0 and n % rows == 0), height)
-        candidates.append((image[1], enough))
+        candidates.append((image[1], enough, 1))
     return candidates
 
 
-def _parts(size: int | None, threads: int, multiple: int = 1) -> int | None:
+def _parts(size: int | None, threads: int, multiple: int = 1, least: int = 1) -> int | None:
     """Returns a number of equal parts that keeps the threads busy, or None if there is none.
 
     Each thread has the same number of parts, or one less. The number with the least idle time is
@@ -239,7 +245,8 @@ def _parts(size: int | None, threads: int, multiple: int = 1) -> int | None:
     """
     if size is None or size % multiple or threads < 2:
         return None
-    counts = [n for n in range(threads, _MOST * threads) if size // multiple % n == 0]
+    possible = range(threads, min(_MOST * threads - 1, size // least) + 1)
+    counts = [n for n in possible if size // multiple % n == 0]
     return min(counts, key=lambda count: _time(count, threads), default=None)
 
 
@@ -271,7 +278,7 @@ def split_little(generic: ir.Operation, parts: int) -> Iterator[ir.Operation]:
         return
     if PART in generic.attributes or not all(_is_static(each.type) for each in generic.operands):
         return
-    for dimension, _ in _candidates(generic):
+    for dimension, *_ in _candidates(generic):
         size = loop_sizes(generic)[dimension]
         if size and size % parts == 0:
             is_large = deserves_schedule(generic)

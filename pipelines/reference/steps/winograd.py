@@ -29,11 +29,12 @@ def choose_winograd(module: ir.Module) -> None:
     with module.context:
         for generic in find_operations(module, lambda each: each.name == "linalg.generic"):
             found = find_convolution(generic)
-            if found is not None and _is_faster(found):
+            if found is not None and is_faster(found):
                 generic.attributes[WINOGRAD] = ir.UnitAttr.get()
 
 
-def _is_faster(found: Convolution) -> bool:
+def is_faster(found: Convolution) -> bool:
+    """Returns whether the algorithm is faster than plain sums, by the sizes of a convolution."""
     sizes = [found.sizes[d] for d in range(len(found.sizes)) if d not in found.images]
     if None in sizes or found.window != (3, 3):
         return False

@@ -28,7 +28,21 @@ func.func @image(%p: memref<1x16x32x66xf32>, %f: memref<16x16x3x3xf32>, %r: memr
   return
 }
 
-// Rows that are not divisible by 2 are not split; filters are.
+// Small images, and rows that are not divisible by 2, are not split; filters are.
+// CHECK-LABEL: func.func @small_image(
+// CHECK:         scf.for {{.*}} to %c2
+// CHECK:           memref.subview %arg2[0, %{{.*}}, 0, 0] [1, 16, 20, 10]
+// CHECK:           linalg.generic {{.*}}unmess.winograd
+func.func @small_image(%p: memref<1x32x22x12xf32>, %f: memref<32x32x3x3xf32>, %r: memref<1x32x20x10xf32>) {
+  linalg.generic {indexing_maps = [#pixels, #filters, #result], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %f : memref<1x32x22x12xf32>, memref<32x32x3x3xf32>) outs(%r : memref<1x32x20x10xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @odd_image(
 // CHECK:         scf.for {{.*}} to %c2
 // CHECK:           memref.subview %arg2[0, %{{.*}}, 0, 0] [1, 16, 15, 15]
