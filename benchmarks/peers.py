@@ -19,6 +19,7 @@ import math
 import os
 import platform
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -88,6 +89,9 @@ def _print_tables(batch: int, threads: int, folder: str) -> None:
         print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
         for name, row in rows.items():
             print(f"| {' | '.join((name, *_cells(row[kind])))} |")
+        ratios = [ratio for row in rows.values() if (ratio := _ratio(row[kind])) is not None]
+        if ratios:
+            print(f"\ngeometric mean of the ratios: {statistics.geometric_mean(ratios):.2f}")
     gaps = [
         f"{name}, {side}: {why}"
         for name, row in rows.items()
@@ -98,11 +102,17 @@ def _print_tables(batch: int, threads: int, folder: str) -> None:
 
 def _cells(times: dict[str, float]) -> list[str]:
     cells = [f"{times[side] * 1e3:.1f}" if side in times else "" for side in (*PEERS, *OURS)]
+    ratio = _ratio(times)
+    return [*cells, "" if ratio is None else f"{ratio:.2f}"]
+
+
+def _ratio(times: dict[str, float]) -> float | None:
+    """Returns the least time of our runners, relative to that of the others."""
     ours, others = (
         min((times[side] for side in sides if side in times), default=None)
         for sides in (OURS, PEERS)
     )
-    return [*cells, f"{ours / others:.2f}" if ours and others else ""]
+    return None if ours is None or others is None else ours / others
 
 
 def _measured(name: str, batch: int, threads: int, folder: str) -> dict[str, dict[str, Any]]:
