@@ -80,7 +80,8 @@ def find_convolution(generic: ir.Operation) -> Convolution | None:
         return None
     if not {row, column} <= {*found.columns}:
         return None
-    if any(len(terms) != 1 for terms in filters) or not channels:
+    others = {dimension for terms in pixels[:-2] for dimension, _ in terms}
+    if not channels or others & {row, column, filter_row, filter_column}:
         return None
     convolution = Convolution(
         sizes=found.sizes,

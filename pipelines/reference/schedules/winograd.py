@@ -25,6 +25,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from torch_mlir import ir
 
@@ -32,7 +33,7 @@ from pipelines.ir.contraction import find_contraction
 from pipelines.reference.schedules.contraction import ContractionKernel, is_plain
 from pipelines.reference.schedules.convolution import Convolution, find_convolution
 from pipelines.reference.schedules.machine import Machine
-from pipelines.reference.schedules.panel import pitch, transposed
+from pipelines.reference.schedules.panel import InPlace, pitch, transposed
 from pipelines.reference.schedules.places import Buffer, Index, Nest, Place, load_number
 
 # An attribute of a convolution that is computed by this schedule, and of its parts.
@@ -42,8 +43,8 @@ _WINDOW, _SIDE, SQUARE = 3, 4, 2
 _ELEMENTS = _SIDE * _SIDE
 # Maximum number of bytes of the transformed tiles of a block: about a second-level cache.
 _BYTES = 1024 * 1024
-# Bytes of a cache line, and of an element.
-_LINE, _ITEM = 64, 4
+# Bytes of an element.
+_ITEM = 4
 # Dimensions besides those of the operation: elements of a tile or a filter, all channels, the first
 # of the filters that are computed together, and these filters.
 _ELEMENT, _CHANNEL, _FIRST, _FILTER = -1, -2, -3, -4
@@ -132,15 +133,11 @@ class _Winograd(ContractionKernel):
     def _memory(self, size: int, access: list[tuple[int, int]]) -> Buffer:
         """Returns memory with a matrix for each element of a transformed tile.
 
-        The matrices are an odd number of cache lines apart. If the number were divisible by a power
-        of two, they would compete for a few sets of the cache.
-
         Args:
             size: the number of elements of a matrix.
             access: how dimensions index its elements.
         """
-        lines = -(-size * _ITEM // _LINE) | 1
-        memory = f"memref<{_ELEMENTS}x{lines * _LINE // _ITEM}xf32>"
+        memory = f"memref<{_ELEMENTS}x{pitch(size, _ITEM)}xf32>"
         return Buffer(self.code.memory(memory), ir.Type.parse(memory), [[(_ELEMENT, 1)], access])
 
     def text(self) -> str:
@@ -199,6 +196,7 @@ class _Winograd(ContractionKernel):
         if columns > whole:
             ranges.append(((whole, columns), columns - whole, None))
         depths = {_CHANNEL: (0, self.channels)}
+        tiles = InPlace(replace(self.source, buffer=self.tiles))
         with code.loop(0, _ELEMENTS) as element:
             for bounds, width, valid in ranges:
                 with code.loop(*bounds, width) as position:
@@ -211,7 +209,7 @@ class _Winograd(ContractionKernel):
                         }
                         for row in range(count)
                     ]
-                    self.tile(places, width, valid, _Tiles(self), depths, 0, self.sums)
+                    self.tile(places, width, valid, tiles, depths, 0, self.sums)
 
     # Transforms of filters ----------------------------------------------------------------------
 
@@ -460,7 +458,7 @@ class _Winograd(ContractionKernel):
     def _finish(self, value: str, place: Place, row: int, mask: str | None) -> None:
         """Writes a vector of results, unless they are below the last row.
 
-        If it is added to the result, what the result held before is kept for `_sum_plainly`.
+        Keeps what the result held before for `_sum_plainly`, if the vector is added to it.
         """
         code, found, lanes = self.code, self.convolution, self.lanes
         vector = f"vector<{lanes}x{self.element}>"
@@ -544,16 +542,3 @@ class _Winograd(ContractionKernel):
     def _least(self, left: Index, right: int) -> str:
         code = self.code
         return code.value(f"arith.minsi {code.index(left)}, {code.index(right)} : index")
-
-
-class _Tiles:
-    """Reads vectors of transformed tiles."""
-
-    def __init__(self, kernel: _Winograd):
-        self._kernel = kernel
-
-    def read(self, place: Place, vector: str, width: int, mask: str | None, offset: int) -> str:
-        """Returns the vector `offset` columns after `place`; all its columns have memory."""
-        kernel, column = self._kernel, self._kernel.convolution.column
-        here = {**place, column: kernel.code.sum([(place[column], 1)], offset)}
-        return kernel.load(kernel.tiles, kernel.tiles.at(kernel.code, here), width, None)

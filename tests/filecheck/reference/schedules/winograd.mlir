@@ -13,8 +13,8 @@
 // CHECK-DAG:     %[[FILTERS:.*]] = memref.alloc() {{.*}} : memref<16x144xf32>
 // CHECK-DAG:     %[[SUMS:.*]] = memref.alloc() {{.*}} : memref<16x656xf32>
 
-// 7 x 7 tiles, of which the last row and column are cut: nothing behind the last of 15 pixels is
-// read.
+// The image has 7 x 7 tiles. The last row and the last column of tiles are cut, and no load reads
+// behind the last of the 15 pixels of a row.
 // CHECK:         scf.for {{.*}} to %c7
 // CHECK:           scf.for {{.*}} to %c16
 // CHECK:             %[[LAST:.*]] = arith.minsi %{{.*}}, %c14
@@ -25,7 +25,7 @@
 // CHECK-NOT:         vector.store
 
 // There is one block of tiles, so memory for 8 of the 17 filters is enough. A vector has lanes for 8
-// filters and 2 channels, of which it reads 9 elements each.
+// filters and 2 channels. Each load reads the 9 elements of one filter and channel.
 // CHECK:         scf.for {{.*}} to %c16{{.*}} step %c8
 // CHECK:           scf.for {{.*}} to %c16{{.*}} step %c2
 // CHECK:             vector.create_mask %c9
@@ -34,7 +34,7 @@
 // CHECK-COUNT-16:    vector.store %{{.*}}, %[[FILTERS]]
 // CHECK-NOT:         vector.store
 
-// A product for each of 16 elements. 49 tiles are three registers and half a register.
+// There is a product for each of 16 elements. The 49 tiles need three registers and half a register.
 // CHECK:           scf.for {{.*}} to %c16{{.*}} step %c1
 // CHECK:             scf.for {{.*}} iter_args({{.*}} -> (vector<16xf32>, {{.*}}) {
 // CHECK:               memref.load %[[FILTERS]]
@@ -42,7 +42,8 @@
 // CHECK:             scf.for {{.*}} iter_args({{.*}} -> (vector<8xf32>, {{.*}}) {
 // CHECK:               vector.fma
 
-// The results are added to what is there before. Those of a row that is not finite are computed again.
+// The code adds the sums to what the result held before. It computes two rows again if one of their
+// results is not finite.
 // CHECK:             vector.maskedload %arg2
 // CHECK:             arith.cmpi slt, %{{.*}}, %c13
 // CHECK:             scf.if

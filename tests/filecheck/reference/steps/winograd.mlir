@@ -8,12 +8,12 @@
 #group_pixels = affine_map<(n, g, f, y, x, c, i, j) -> (n, g, c, y + i, x + j)>
 #group_filters = affine_map<(n, g, f, y, x, c, i, j) -> (g, f, c, i, j)>
 #group_result = affine_map<(n, g, f, y, x, c, i, j) -> (n, g, f, y, x)>
+#diagonal = affine_map<(n, f, y, x, c, i, j) -> (y, c, y + i, x + j)>
 #layers = affine_map<(f, z, y, x, c, k, i, j) -> (c, z + k, y + i, x + j)>
 #cubes = affine_map<(f, z, y, x, c, k, i, j) -> (f, c, k, i, j)>
 #volume = affine_map<(f, z, y, x, c, k, i, j) -> (f, z, y, x)>
 
-// Parts of an image have whole squares of results: five parts of 6 rows, not three of 10, or two of
-// 15.
+// Parts of an image have an even number of rows: there are five parts of 6 rows, not two of 15.
 // CHECK-LABEL: func.func @image(
 // CHECK:         scf.for {{.*}} to %c5
 // CHECK:           memref.subview %arg2[0, 0, %{{.*}}, 0] [1, 16, 6, 64]
@@ -28,7 +28,7 @@ func.func @image(%p: memref<1x16x32x66xf32>, %f: memref<16x16x3x3xf32>, %r: memr
   return
 }
 
-// Small images, and rows that are not divisible by 2, are not split; filters are.
+// The filters are split if the image is small, or has an odd number of rows.
 // CHECK-LABEL: func.func @small_image(
 // CHECK:         scf.for {{.*}} to %c2
 // CHECK:           memref.subview %arg2[0, %{{.*}}, 0, 0] [1, 16, 20, 10]
@@ -107,8 +107,8 @@ func.func @groups(%p: memref<1x4x24x34x34xf32>, %f: memref<4x24x24x3x3xf32>, %r:
   return
 }
 
-// These need all products: steps of 2, a larger window, an odd number of channels, few channels, few
-// filters, a small image, and too many channels for one sum.
+// The next functions need all products: they have steps of 2, a larger window, an odd number of
+// channels, few channels, few filters, a small image, and too many channels for one sum.
 // CHECK-LABEL: func.func @strides(
 // CHECK-NOT:     unmess.winograd
 func.func @strides(%p: memref<1x16x65x65xf32>, %f: memref<16x16x3x3xf32>, %r: memref<1x16x32x32xf32>) {
@@ -192,7 +192,8 @@ func.func @deep(%p: memref<1x528x18x18xf32>, %f: memref<16x528x3x3xf32>, %r: mem
   return
 }
 
-// Other types, and filters whose elements are in another order.
+// The next functions have another type, filters whose elements are in another order, and pixels of a
+// diagonal.
 // CHECK-LABEL: func.func @doubles(
 // CHECK-NOT:     unmess.winograd
 func.func @doubles(%p: memref<1x16x34x34xf64>, %f: memref<16x16x3x3xf64>, %r: memref<1x16x32x32xf64>) {
@@ -209,6 +210,17 @@ func.func @doubles(%p: memref<1x16x34x34xf64>, %f: memref<16x16x3x3xf64>, %r: me
 // CHECK-NOT:     unmess.winograd
 func.func @turned(%p: memref<1x16x34x34xf32>, %f: memref<16x16x3x3xf32>, %r: memref<1x16x32x32xf32>) {
   linalg.generic {indexing_maps = [#pixels, #turned, #result], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %f : memref<1x16x34x34xf32>, memref<16x16x3x3xf32>) outs(%r : memref<1x16x32x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+// CHECK-LABEL: func.func @diagonal(
+// CHECK-NOT:     unmess.winograd
+func.func @diagonal(%p: memref<32x16x34x34xf32>, %f: memref<16x16x3x3xf32>, %r: memref<1x16x32x32xf32>) {
+  linalg.generic {indexing_maps = [#diagonal, #filters, #result], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %f : memref<32x16x34x34xf32>, memref<16x16x3x3xf32>) outs(%r : memref<1x16x32x32xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
     %0 = arith.mulf %a, %b : f32
     %1 = arith.addf %c, %0 : f32
