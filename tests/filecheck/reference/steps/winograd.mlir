@@ -8,7 +8,7 @@
 #group_pixels = affine_map<(n, g, f, y, x, c, i, j) -> (n, g, c, y + i, x + j)>
 #group_filters = affine_map<(n, g, f, y, x, c, i, j) -> (g, f, c, i, j)>
 #group_result = affine_map<(n, g, f, y, x, c, i, j) -> (n, g, f, y, x)>
-#diagonal = affine_map<(n, f, y, x, c, i, j) -> (y, c, y + i, x + j)>
+#diagonal = affine_map<(n, f, y, x, c, i, j) -> (n, y, c, y + i, x + j)>
 #layers = affine_map<(f, z, y, x, c, k, i, j) -> (c, z + k, y + i, x + j)>
 #cubes = affine_map<(f, z, y, x, c, k, i, j) -> (f, c, k, i, j)>
 #volume = affine_map<(f, z, y, x, c, k, i, j) -> (f, z, y, x)>
@@ -219,8 +219,8 @@ func.func @turned(%p: memref<1x16x34x34xf32>, %f: memref<16x16x3x3xf32>, %r: mem
 }
 // CHECK-LABEL: func.func @diagonal(
 // CHECK-NOT:     unmess.winograd
-func.func @diagonal(%p: memref<32x16x34x34xf32>, %f: memref<16x16x3x3xf32>, %r: memref<1x16x32x32xf32>) {
-  linalg.generic {indexing_maps = [#diagonal, #filters, #result], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %f : memref<32x16x34x34xf32>, memref<16x16x3x3xf32>) outs(%r : memref<1x16x32x32xf32>) {
+func.func @diagonal(%p: memref<1x32x16x34x34xf32>, %f: memref<16x16x3x3xf32>, %r: memref<1x16x32x32xf32>) {
+  linalg.generic {indexing_maps = [#diagonal, #filters, #result], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %f : memref<1x32x16x34x34xf32>, memref<16x16x3x3xf32>) outs(%r : memref<1x16x32x32xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
     %0 = arith.mulf %a, %b : f32
     %1 = arith.addf %c, %0 : f32
