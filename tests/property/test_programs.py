@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from unmess.conformance.programs.check import Checked
 from unmess.conformance.programs.families import FAMILIES, programs
 
-# The number of random programs for each family, half of them with vectors. If it is not set, the
-# programs are always the same.
+# The number of random programs for each family, half of them compiled as if they were large. If it
+# is not set, the programs are always the same.
 RANDOM = int(os.environ.get("UNMESS_PROGRAMS", "0"))
 COUNT = (RANDOM or 252) // 2
 _TOGETHER = 14
@@ -34,15 +34,15 @@ def in_one_thread():
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("vectors", [False, True], ids=["as it is", "always vectors"])
+@pytest.mark.parametrize("as_large", [False, True], ids=["as it is", "as if large"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_like_eager(family, vectors, monkeypatch):
-    """With `vectors`, small operations are optimized and vectorized as if they were large."""
+def test_like_eager(family, as_large, monkeypatch):
+    """With `as_large`, small operations are optimized, vectorized and split among two threads."""
     # Without the cache, which would return programs that were compiled with the other setting.
     monkeypatch.setenv("UNMESS_CACHE_MB", "0")
-    checked = Checked(vectors)
+    checked = Checked(as_large)
 
-    number = 2 * list(FAMILIES).index(family) + vectors
+    number = 2 * list(FAMILIES).index(family) + as_large
 
     @(nothing if RANDOM else seed(number))
     @settings(

@@ -40,8 +40,8 @@ def may_become_private(region: Region, count: int) -> bool:
     Args:
         count: the number of parts.
     """
-    is_first_axis = region.block.type.shape[0] > 1
-    return region.is_share and is_first_axis and region.bytes <= count * _LARGE
+    # A share is part of an axis, so its block has one.
+    return region.is_share and region.block.type.shape[0] > 1 and region.bytes <= count * _LARGE
 
 
 def _private(loop: ir.Operation) -> list[ir.Operation]:

@@ -22,11 +22,11 @@ from pipelines.reference.analysis.sizes import element_bytes
 # An attribute of the created loops. Their iterations may run in any order.
 ROWS = "unmess.rows"
 # Bytes of the shared buffers of a group below which they stay in the cache between operations.
-_LITTLE = 512 * 1024
+LITTLE = 512 * 1024
 # Bytes of one row of every buffer of a group, so that the first-level caches hold them.
 _ROW = 64 * 1024
 # Elements of a row below which the loops cost more than the cache saves.
-_SHORT = 64
+SHORT = 64
 # Maximum number of operations in a group: LLVM takes much longer for long functions.
 _MOST = 12
 # Operations that may be between those of a group. The loop goes after them.
@@ -90,7 +90,7 @@ class _Group:
             if not self.operations:
                 return 0
         self.accesses = [a for operation in self.operations for a in _accesses(operation)]
-        if len(self.operations) < 2 or self._bytes() < _LITTLE:
+        if len(self.operations) < 2 or self._bytes() < LITTLE:
             return 0
         for depth in range(1, len(self.shared) + 1):
             if self._usable(depth) and self._row_bytes(depth) <= _ROW:
@@ -99,7 +99,7 @@ class _Group:
             depth = len(self.shared)
         rows = math.prod(self.shared[:depth])
         longest = max(access.elements for access in self.accesses)
-        return depth if rows > 1 and self._usable(depth) and longest // rows >= _SHORT else 0
+        return depth if rows > 1 and self._usable(depth) and longest // rows >= SHORT else 0
 
     def _usable(self, depth: int) -> bool:
         """Returns whether no row reads or writes data that another row writes."""

@@ -10,6 +10,7 @@ import torch
 
 import unmess
 from pipelines.reference import pipeline
+from pipelines.reference.steps import rows, splitting
 from unmess.compare import compare_results
 from unmess.conformance.programs.program import Program
 from unmess.core.processes.workers import Died, each_in_workers
@@ -18,6 +19,8 @@ from unmess.difference import changed_arguments
 from unmess.isolated import shared_parent
 
 _SECONDS = 120.0
+# The number of threads for programs that are compiled as if they were large.
+_THREADS = 2
 
 
 class Batch(torch.nn.Module):
@@ -35,11 +38,11 @@ class Checked:
     """A cache of the results of checks, because hypothesis repeats programs when it shrinks.
 
     Args:
-        vectors: as for `failures`.
+        as_large: as for `failures`.
     """
 
-    def __init__(self, vectors: bool = False) -> None:
-        self._vectors = vectors
+    def __init__(self, as_large: bool = False) -> None:
+        self._as_large = as_large
         self._causes: dict[Program, str | None] = {}
 
     @property
@@ -51,27 +54,28 @@ class Checked:
         """Fails with the text of the first program whose results differ from eager's."""
         new = list(dict.fromkeys(p for p in programs if p not in self._causes))
         if new and not any(map(self._causes.get, programs)):
-            found = failures(new, self._vectors)
+            found = failures(new, self._as_large)
             self._causes |= {program: found.get(program) for program in new}
         for program in programs:
             if cause := self._causes.get(program):
                 raise AssertionError(f"{cause}\n\n{program.source}")
 
 
-def failures(programs: Sequence[Program], vectors: bool = False) -> dict[Program, str]:
+def failures(programs: Sequence[Program], as_large: bool = False) -> dict[Program, str]:
     """Returns the cause for each program whose results differ from eager's.
 
     Args:
-        vectors: optimize and vectorize small operations as if they were large.
+        as_large: compile small operations as if they were large: optimized, vectorized, and split
+            among threads.
     """
-    function = _causes_with_vectors if vectors else _causes
+    function = _causes_as_large if as_large else _causes
     (causes,) = each_in_workers(shared_parent(), [programs], function, _SECONDS)
     if not isinstance(causes, Died):
         return {program: cause for program, cause in zip(programs, causes, strict=True) if cause}
     if len(programs) == 1:
         return {programs[0]: causes.cause}
     middle = len(programs) // 2
-    found = failures(programs[:middle], vectors) | failures(programs[middle:], vectors)
+    found = failures(programs[:middle], as_large) | failures(programs[middle:], as_large)
     if not found:
         raise AssertionError(
             f"together, but not alone: {causes.cause}\n" + "\n".join(p.source for p in programs)
@@ -79,30 +83,38 @@ def failures(programs: Sequence[Program], vectors: bool = False) -> dict[Program
     return found
 
 
-def _causes_with_vectors(programs: Sequence[Program]) -> list[str | None]:
+def _causes_as_large(programs: Sequence[Program]) -> list[str | None]:
     with (
         mock.patch.object(pipeline, "deserves_schedule", lambda operation, calls: True),
         mock.patch.object(pipeline, "optimization_level", lambda module: 2),
+        mock.patch.object(rows, "LITTLE", 0),
+        mock.patch.object(rows, "SHORT", 1),
+        mock.patch.object(splitting, "ENOUGH", 1),
     ):
-        return _causes(programs)
+        return _causes(programs, _THREADS)
 
 
-def _causes(programs: Sequence[Program]) -> list[str | None]:
-    """Returns the cause of each program's failure, or None. Runs them alone if a batch fails."""
+def _causes(programs: Sequence[Program], threads: int = 1) -> list[str | None]:
+    """Returns the cause of each program's failure, or None. Runs them alone if a batch fails.
+
+    Args:
+        threads: the number of threads on the runner.
+    """
     warnings.simplefilter("ignore")
-    # Eager's sums depend on the number of threads.
-    torch.set_num_threads(1)
     models, calls = zip(*(executed(program) for program in programs), strict=True)
     calls = list(calls)
     try:
         program = unmess.capture(Batch(models), (calls,))
         # For eager, in case the runner writes to its arguments.
         given = copied(calls)
+        torch.set_num_threads(threads)
         results = unmess.load(program, on="reference")(calls)
     except Exception as problem:
         if len(programs) == 1:
             return [_described(problem)]
-        return [cause for program in programs for cause in _causes([program])]
+        return [cause for program in programs for cause in _causes([program], threads)]
+    # Eager's sums depend on the number of threads.
+    torch.set_num_threads(1)
     return [
         next((f"{d.name}: {d.cause}" for d in differences if not d.ok), None)
         for model, args, after, result in zip(models, given, calls, results, strict=True)
