@@ -2,6 +2,7 @@
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
+#number = affine_map<(d0, d1) -> ()>
 
 // Each part of the second operation reads what the same part of the first one has written. An
 // operation between them that does not depend on the first one is moved before it. A small operation
@@ -39,6 +40,36 @@ func.func @chain(%x: memref<256x256xf32>, %y: memref<256x256xf32>, %few: memref<
     linalg.yield %0 : f32
   }
   memref.dealloc %t : memref<256x256xf32>
+  return
+}
+
+// All parts read the same temporary, which has no axes.
+// CHECK-LABEL: func.func @same_number(
+// CHECK:         math.absf
+// CHECK:         scf.for
+// CHECK:           arith.addf
+// CHECK:           arith.mulf
+// CHECK:         {unmess.parts}
+// CHECK-NOT:     scf.for
+// CHECK:         return
+func.func @same_number(%x: memref<256x256xf32>, %y: memref<256x256xf32>, %number: memref<f32>) {
+  %n = memref.alloc() : memref<f32>
+  linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%number : memref<f32>) outs(%n : memref<f32>) {
+  ^bb0(%in0: f32, %o: f32):
+    %0 = math.absf %in0 : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id, #number, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %n : memref<256x256xf32>, memref<f32>) outs(%y : memref<256x256xf32>) {
+  ^bb0(%in0: f32, %in1: f32, %o: f32):
+    %0 = arith.addf %in0, %in1 : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id, #number, #id], iterator_types = ["parallel", "parallel"]} ins(%y, %n : memref<256x256xf32>, memref<f32>) outs(%y : memref<256x256xf32>) {
+  ^bb0(%in0: f32, %in1: f32, %o: f32):
+    %0 = arith.mulf %in0, %in1 : f32
+    linalg.yield %0 : f32
+  }
+  memref.dealloc %n : memref<f32>
   return
 }
 
