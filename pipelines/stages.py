@@ -47,6 +47,7 @@ from pipelines.output_dialects.tosa_types import (
     narrow_f64,
     refuse_random_numbers,
 )
+from pipelines.output_dialects.transposed_convolutions import convolve_phases
 from pipelines.output_dialects.unsigned_constants import bitcast_views, return_builtin_tensors
 from pipelines.output_dialects.value_checks import remove_value_checks
 from pipelines.pipeline import Pipeline, Step
@@ -94,6 +95,13 @@ BUILTIN_RESULTS = Step(
     "builtin-results",
     "return builtin tensors: torch-mlir folds casts of uint8 constants to int8 literals",
     return_builtin_tensors,
+)
+
+TRANSPOSED_CONVOLUTIONS = Step(
+    "linalg-transposed-convolutions",
+    "compute strided transposed convolutions by phase; torch-mlir multiplies zeros that it inserts "
+    "between the elements of the image",
+    convolve_phases,
 )
 
 LINALG_INTEGERS = Step(
@@ -189,6 +197,7 @@ LINALG = Pipeline(
     # step that failed and the operators that it left in the torch dialect.
     steps=(
         LINALG_INTEGERS,
+        TRANSPOSED_CONVOLUTIONS,
         ROWS,
         NARROW_CASTS,
         ACCUMULATORS,

@@ -4,15 +4,16 @@
 // RUN: unmess pipeline stablehlo-to-linalg | filecheck %s --check-prefix TO-LINALG
 // RUN: not unmess pipeline linlag 2>&1 | filecheck %s --check-prefix UNKNOWN
 
-// CHECK:      linalg: 28 steps
+// CHECK:      linalg: 29 steps
 // CHECK-NEXT:    1 linalg-integer-programs
 // CHECK-NEXT:      lower the operators of integer programs to named operations and rescaling
-// CHECK-NEXT:    2 linalg-loop-slices
-// CHECK:         3 narrow-casts
-// CHECK:         4 linalg-cumulative-f64
-// CHECK:         5 func.func(torch-restructure-non-constant-axes)
-// CHECK:        25 torch-verify-linalg-on-tensors-backend-contract
-// CHECK:        28 linalg-nan-order
+// CHECK-NEXT:    2 linalg-transposed-convolutions
+// CHECK:         3 linalg-loop-slices
+// CHECK:         4 narrow-casts
+// CHECK:         5 linalg-cumulative-f64
+// CHECK:         6 func.func(torch-restructure-non-constant-axes)
+// CHECK:        26 torch-verify-linalg-on-tensors-backend-contract
+// CHECK:        29 linalg-nan-order
 
 // JSON:       "pipeline": "tosa"
 // JSON:       "name": "convert-torch-to-tosa"

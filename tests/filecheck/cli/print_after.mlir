@@ -10,7 +10,7 @@
 // CHECK:        func.func @main(%arg0: tensor<2xf32>)
 
 // UNKNOWN:      usage: no step 'cse2' has run
-// UNKNOWN-NEXT:   hint: steps that have run: linalg-integer-programs, linalg-loop-slices,
+// UNKNOWN-NEXT:   hint: steps that have run: linalg-integer-programs, linalg-transposed-convolutions,
 func.func @main(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32> {
   %0 = torch.aten.relu %x : !torch.vtensor<[2],f32> -> !torch.vtensor<[2],f32>
   return %0 : !torch.vtensor<[2],f32>

@@ -101,6 +101,12 @@ op("F.conv3d", C(X3, "f32[3,2,2,3,2]", "f32[3]"), C(X3, "f32[2,1,2,2,2]", paddin
 op("F.conv_transpose1d", C(X1, "f32[4,3,3]", "f32[3]"), C(X1, "f32[4,2,2]", stride=2, groups=2))
 op("F.conv_transpose2d", C(X2, "f32[4,3,2,3]", "f32[3]", stride=2), C(X2, "f32[4,1,3,3]", groups=4))
 op("F.conv_transpose2d", C(X2, "f32[4,3,3,3]", stride=2, padding=1, output_padding=1))
+op("F.conv_transpose1d", C("f32[1,4,n]", "f32[4,3,16]", "f32[3]", stride=8, padding=4))
+op(
+    "F.conv_transpose2d",
+    C(X2, "f32[4,3,5,4]", "f32[6]", stride=(2, 3), padding=(2, 1), output_padding=1, groups=2),
+    C(X2, "f32[4,3,1,1]", stride=2),
+)
 op("F.conv_transpose2d", C(X2, "f32[4,3,2,2]", dilation=2), C(X2, "f32[4,2,2,2]", groups=2))
 op("F.conv_transpose3d", C(X3, "f32[2,3,2,2,2]", stride=2))
 op("F.unfold", C(X2, (2, 3)), C(X2, 2, stride=2, padding=1, dilation=2), accuracy=EXACT)
