@@ -29,6 +29,7 @@ from pipelines.iree.loops import rewrite_loops
 from pipelines.iree.merge_sorts import MERGE_SORTS
 from pipelines.iree.packed_operands import SEPARATE_PACKING
 from pipelines.iree.packed_products import MULTIPLY_PACKED
+from pipelines.iree.packed_results import SEPARATE_UNPACKING
 from pipelines.iree.product_sums import KEEP_SUMS_OF_PRODUCTS
 from pipelines.iree.row_tiles import TILE_ROWS, TILE_ROWS_FEW_REGISTERS
 from pipelines.iree.seeds import KEEP_SEEDS_AS_NUMBERS
@@ -167,6 +168,7 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
             TILE_ROWS_FEW_REGISTERS,
             MULTIPLY_PACKED,
             SEPARATE_PACKING,
+            SEPARATE_UNPACKING,
         )
     },
     "iree-keep-inputs": partial(_on_functions, _keep_inputs),

@@ -21,6 +21,7 @@ from pipelines.iree.convolution_product import (
     convolution_as_product,
     is_better_as_product,
 )
+from pipelines.iree.load_time import values_at_load
 from pipelines.linalg_form.channels_last import (
     TO_NHWC,
     ChannelsLast,
@@ -45,18 +46,26 @@ def to_fast_channels_last(module: ir.Module) -> None:
     of bytes. A strided 1×1 convolution becomes an unstrided one of a strided slice, because IREE
     compiles the strided one to scalar code.
     """
-    rewrite_functions(module, _FastChannelsLast)
+    rewrite_functions(module, partial(_FastChannelsLast, values_at_load(module)))
 
 
 def to_fast_channels_last_few_registers(module: ir.Module) -> None:
     """Does the same for CPUs with 16 vector registers, where more convolutions become products."""
-    rewrite_functions(module, _FewRegisters)
+    rewrite_functions(module, partial(_FewRegisters, values_at_load(module)))
 
 
 class _FastChannelsLast(ChannelsLast):
-    """Rewrites one function to NHWC, and to operations that IREE compiles to fast code."""
+    """Rewrites one function to NHWC, and to operations that IREE compiles to fast code.
+
+    Args:
+        at_load: the values that IREE computes when it loads the program.
+    """
 
     few_registers = False
+
+    def __init__(self, at_load: set[ir.Value]) -> None:
+        super().__init__()
+        self.at_load = at_load
 
     def rewriting(self, operation: ir.Operation) -> Callable[[ir.Operation], None] | None:
         if operation.name == _GROUPED:
@@ -66,6 +75,13 @@ class _FastChannelsLast(ChannelsLast):
         if convolution_3d.is_supported(operation):
             return self._volumes
         return super().rewriting(operation)
+
+    def put(self, operation: ir.Operation, *values: ir.Value) -> None:
+        # Otherwise, IREE splits the channels in the loops of the convolution, and compiles it to
+        # scalar code.
+        if any(map(_splits_channels, _users(operation))):
+            values = tuple(map(barrier, values))
+        super().put(operation, *values)
 
     def named(self, operation: ir.Operation) -> None:
         self._slice_before_transposition(operation)
@@ -104,6 +120,9 @@ class _FastChannelsLast(ChannelsLast):
         operation.operands[0] = barrier(sliced(image, sizes, steps))
         operation.attributes["strides"] = _ones(strides)
 
+    def reordered(self, second: ir.Value, order: tuple[int, ...]) -> ir.Value:
+        return _weight(second, order, second in self.at_load)
+
     def strided(
         self, operation: ir.Operation, image: ir.Value, init: ir.Value
     ) -> tuple[ir.Value, ir.Attribute]:
@@ -119,6 +138,8 @@ class _FastChannelsLast(ChannelsLast):
     def _flat(self, operation: ir.Operation) -> None:
         """Rewrites a convolution to a 2-D one, and that one to NHWC."""
         planar, result = flat_convolutions.flattened(operation)
+        if operation.operands[1] in self.at_load:
+            self.at_load.add(planar.operands[1])
         operation.results[0].replace_all_uses_with(result)
         self.replaced.append(operation)
         # The result's transposition back is created before `planar`.
@@ -127,8 +148,10 @@ class _FastChannelsLast(ChannelsLast):
 
     def _volumes(self, operation: ir.Operation) -> None:
         """Rewrites a 3-D convolution to 2-D ones."""
-        init = operation.operands[2]
-        convolve = partial(_convolution, few_registers=self.few_registers)
+        _, weight, init = operation.operands
+        convolve = partial(
+            _convolution, few_registers=self.few_registers, is_at_load=weight in self.at_load
+        )
         result = convolution_3d.convolve_planes(
             operation, None if is_of_zeros(init) else init, convolve
         )
@@ -162,8 +185,13 @@ def _convolution(
     kind: ir.RankedTensorType,
     init: ir.Value | None,
     few_registers: bool,
+    is_at_load: bool,
 ) -> ir.Value:
-    """Creates a convolution in NHWC, or the form of it that IREE compiles to fast code."""
+    """Creates a convolution in NHWC, or the form of it that IREE compiles to fast code.
+
+    Args:
+        is_at_load: IREE computes the weight when it loads the program.
+    """
     if is_better_as_product(weight, strides, kind, few_registers=few_registers):
         return convolution_as_product(image, weight, strides, dilations, kind, init)
     if init is None:
@@ -179,7 +207,7 @@ def _convolution(
     own = ir.Operation.create(
         "linalg.conv_2d_nhwc_hwcf",
         [kind],
-        [image, transposed(weight, (2, 3, 1, 0)), init],
+        [image, _weight(weight, (2, 3, 1, 0), is_at_load), init],
         {**windows, "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 1])},
         regions=1,
     )
@@ -193,10 +221,32 @@ def _convolution(
     return own.result
 
 
+def _weight(weight: ir.Value, order: tuple[int, ...], is_at_load: bool) -> ir.Value:
+    """Returns the weight of a convolution with its axes in another order.
+
+    In a call, IREE would move the transposition into the loops of the convolution, and compile it
+    to scalar code.
+    """
+    last = transposed(weight, order)
+    has_window = any(size != 1 for size in ir.RankedTensorType(weight.type).shape[-2:])
+    return last if is_at_load or not has_window or last == weight else barrier(last)
+
+
+def _users(operation: ir.Operation) -> list[ir.Operation]:
+    return [use.owner.operation for result in operation.results for use in result.uses]
+
+
+def _splits_channels(operation: ir.Operation) -> bool:
+    """Returns whether an operation splits the channel axis of an NCHW image."""
+    if operation.name != "tensor.expand_shape":
+        return False
+    return len(list(operation.attributes["reassociation"])[1]) > 1
+
+
 def _joins_groups(operation: ir.Operation) -> bool:
     """Returns whether a grouped float convolution has an expanded image and a collapsed result."""
     image, _, init = operation.operands
-    users = [use.owner.operation for use in operation.results[0].uses]
+    users = _users(operation)
     return (
         _is_of_floats(operation)
         and _has_groups(producer(image), "tensor.expand_shape")

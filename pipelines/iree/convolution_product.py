@@ -54,7 +54,8 @@ def is_better_as_product(
     result of height or width 1 do not compile. Adjacent windows without overlap, such as patches of
     an image, only reorder its elements: IREE's scalar code for them took 12 % of a ViT's time.
     Weights that are larger than a core's cache are read again for each tile. Many filters that do
-    not fill their last tile get scalar code.
+    not fill their last tile get scalar code. A tile of a result that is smaller than the window, as
+    in the gradient of a weight, reads each weight for a few elements only.
 
     Args:
         weight: the weight, of shape (f, c, p, q).
@@ -72,7 +73,9 @@ def is_better_as_product(
     has_odd_filters = filters > _MANY_FILTERS and filters % _FILTERS_IN_TILE != 0
     # With a dynamic batch, there is no data tiling. With more registers, products then make VGG-11
     # take 1.3 to 1.7 times as long as with IREE's own code, ResNet-18 1.2 times (on Zen 5).
-    is_slow = (is_large or has_odd_filters) and (few_registers or not kind.is_dynamic_dim(0))
+    is_small = height * width < prod(window)
+    is_slow = is_large or has_odd_filters or is_small
+    is_slow = is_slow and (few_registers or not kind.is_dynamic_dim(0))
     return is_slow or has_no_tile or list(window) == list(strides) or 1 in (*window, height)
 
 

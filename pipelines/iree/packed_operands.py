@@ -1,11 +1,18 @@
-"""Keeps IREE's data tiling from fusing the packing of some operands into their producers.
+"""Keeps IREE's data tiling from fusing the packing of some operands into other kernels.
 
-Data tiling packs the operands of a matrix multiplication into tiles, and pads the last tile. IREE
-collapses an elementwise producer of (B, M, K) to (B*M, K). Its compiler then moves the packing in
-front of the expansion to (B, M, K) whenever both orders have the same number of tiles
-(`bubbleUpPackOpThroughExpandShape` of MLIR's DataLayoutPropagation.cpp, up to IREE 3.13). But
-the padding then follows the last matrix instead of each matrix, and all matrices but the first are
-wrong. After a barrier, the packing reads its operand from memory and cannot move to a producer.
+Data tiling packs the operands of a matrix multiplication into tiles, and pads the last tile. After
+a barrier, the packing reads its operand from memory and cannot move. It needs one in two cases.
+
+IREE fuses a slice that is not contiguous, such as `x[:, 0]` or a chunk of columns, into the kernel
+of the product, which then packs the slice itself. The compiler does not tile the packing there,
+and fails: "One or more operations with large vector sizes (32768 bytes) were found", or "exceeded
+stack allocation limit".
+
+IREE collapses an elementwise producer of (B, M, K) to (B*M, K). Its compiler then moves the packing
+in front of the expansion to (B, M, K) whenever both orders have the same number of tiles
+(`bubbleUpPackOpThroughExpandShape` of MLIR's DataLayoutPropagation.cpp, up to IREE 3.13). But the
+padding then follows the last matrix instead of each matrix, and all matrices but the first are
+wrong.
 """
 
 from __future__ import annotations
@@ -16,6 +23,7 @@ from pipelines.ir.lazy_dialects import linalg
 from pipelines.ir.modules import find_operations
 from pipelines.ir.values import producer
 from pipelines.iree.barriers import barrier
+from pipelines.iree.load_time import values_at_load
 from pipelines.pipeline import Step
 
 # Sizes of tiles of IREE's CPU targets. Without padding, or where padding adds a whole tile for the
@@ -24,7 +32,7 @@ _TILES = (4, 8, 16, 32, 64)
 
 
 def separate_packing(module: ir.Module) -> None:
-    """Puts a barrier before each operand whose packing IREE could compute wrongly.
+    """Puts a barrier before each operand whose packing IREE compiles wrongly, or not at all.
 
     Rewrites a module at `linalg` in place. An argument of a function has no producer, so it needs
     no barrier.
@@ -34,6 +42,11 @@ def separate_packing(module: ir.Module) -> None:
             for index in range(2):
                 if _may_be_wrong(product.operands[index]):
                     _separate(product, index)
+        at_load = values_at_load(module)
+        for product in find_operations(module, _is_packed):
+            for operand in list(product.operands)[:2]:
+                if operand not in at_load:
+                    _store_slice(operand)
 
 
 def _is_batch_product(operation: ir.Operation) -> bool:
@@ -45,6 +58,50 @@ def _is_batch_product(operation: ir.Operation) -> bool:
         and linalg.isa_contraction_op(operation)
         and bool(linalg.infer_contraction_dimensions(operation).batch)
     )
+
+
+def _is_packed(operation: ir.Operation) -> bool:
+    """Returns whether data tiling packs the operands of an operation of static sizes."""
+    if not operation.name.startswith("linalg."):
+        return False
+    is_of_points = operation.name == "linalg.conv_2d_nhwc_hwcf" and [
+        *ir.RankedTensorType(operation.operands[1].type).shape[:2]
+    ] == [1, 1]
+    return (is_of_points or linalg.isa_contraction_op(operation)) and all(
+        ir.RankedTensorType(operand.type).has_static_shape for operand in operation.operands
+    )
+
+
+def _store_slice(operand: ir.Value) -> None:
+    """Puts a barrier behind the slice that an operand is a view or a transposition of, if any."""
+    slice = producer(operand)
+    while slice is not None and _is_reordered(slice):
+        slice = producer(slice.operands[0])
+    if slice is None or slice.name != "tensor.extract_slice" or _is_contiguous(slice):
+        return
+    result = slice.results[0]
+    with ir.InsertionPoint.after(slice), slice.location:
+        kept = barrier(result)
+    result.replace_all_uses_except(kept, kept.owner.operation)
+
+
+def _is_reordered(operation: ir.Operation) -> bool:
+    """Returns whether an operation is a reshape, or transposes the rows and columns of matrices."""
+    if operation.name in ("tensor.expand_shape", "tensor.collapse_shape"):
+        return True
+    if operation.name != "linalg.transpose":
+        return False
+    axes = [size for size in ir.RankedTensorType(operation.operands[0].type).shape if size != 1]
+    return len(axes) <= 2 or _swaps_rows_and_columns(operation)
+
+
+def _is_contiguous(slice: ir.Operation) -> bool:
+    """Returns whether the elements of a slice are adjacent in the memory of its source."""
+    sizes, steps = (list(slice.attributes[f"static_{name}"]) for name in ("sizes", "strides"))
+    whole = ir.RankedTensorType(slice.operands[0].type).shape
+    # Only axes behind the first one with several elements must be whole.
+    first = next((axis for axis, size in enumerate(sizes) if size != 1), len(sizes))
+    return steps == [1] * len(steps) and sizes[first + 1 :] == list(whole)[first + 1 :]
 
 
 def _may_be_wrong(operand: ir.Value) -> bool:
@@ -92,6 +149,6 @@ def _swaps_rows_and_columns(operation: ir.Operation) -> bool:
 
 SEPARATE_PACKING = Step(
     "iree-separate-packing",
-    "put barriers before operands whose packing IREE may compute wrongly",
+    "put barriers before operands whose packing IREE compiles wrongly or not at all",
     separate_packing,
 )

@@ -16,6 +16,7 @@ from pipelines.iree.boolean_bytes import KEEP_BOOLEANS_IN_BYTES
 from pipelines.iree.channels_last import CHANNELS_LAST, CHANNELS_LAST_FEW_REGISTERS
 from pipelines.iree.image_tiles import TILE_IMAGES, TILE_IMAGES_FEW_REGISTERS
 from pipelines.iree.packed_operands import SEPARATE_PACKING
+from pipelines.iree.packed_results import SEPARATE_UNPACKING
 from pipelines.iree.row_tiles import TILE_ROWS, TILE_ROWS_FEW_REGISTERS
 from pipelines.pipeline import Step
 from unmess.core.cache import artifacts
@@ -79,14 +80,14 @@ PRESETS = {
         "matrices packed into tiles",
         "there are matrix multiplications",
         options=_DATA_TILING,
-        steps=(SEPARATE_PACKING, KEEP_BOOLEANS_IN_BYTES),
+        steps=(SEPARATE_PACKING, SEPARATE_UNPACKING, KEEP_BOOLEANS_IN_BYTES),
         otherwise=PLAIN,
     ),
     "channels-last-data-tiling": Preset(
         "layout NHWC for images, and matrices packed into tiles",
         "there are convolutions",
         options=_DATA_TILING,
-        steps=(CHANNELS_LAST, SEPARATE_PACKING, KEEP_BOOLEANS_IN_BYTES),
+        steps=(CHANNELS_LAST, SEPARATE_PACKING, SEPARATE_UNPACKING, KEEP_BOOLEANS_IN_BYTES),
         otherwise="channels-last",
     ),
 }

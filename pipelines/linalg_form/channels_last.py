@@ -36,8 +36,8 @@ def to_channels_last(module: ir.Module) -> None:
     rewrite_functions(module, ChannelsLast)
 
 
-def rewrite_functions(module: ir.Module, rewriter: type[ChannelsLast]) -> None:
-    """Rewrites each function of a module in place with a new instance of `rewriter`."""
+def rewrite_functions(module: ir.Module, rewriter: Callable[[], ChannelsLast]) -> None:
+    """Rewrites each function of a module in place with a new rewriter."""
     with module.context:
         for function in module.body.operations:
             if function.operation.name == "func.func" and not function.is_external:
@@ -134,12 +134,16 @@ class ChannelsLast:
         own = ir.Operation.create(
             name,
             [init.type],
-            [image, transposed(second, order), *points, init],
+            [image, self.reordered(second, order), *points, init],
             {**{each: operation.attributes[each] for each in attributes}, "strides": strides},
             regions=1,
         )
         operation.regions[0].blocks[0].append_to(own.regions[0])
         self.put(operation, own.results[0])
+
+    def reordered(self, second: ir.Value, order: tuple[int, ...]) -> ir.Value:
+        """Returns the second operand of a convolution or pooling with its axes in another order."""
+        return transposed(second, order)
 
     def strided(
         self, operation: ir.Operation, image: ir.Value, _init: ir.Value

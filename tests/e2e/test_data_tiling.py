@@ -72,6 +72,47 @@ def test_padded_products(dtype):
         assert torch.equal(actual, expected)
 
 
+class Slices(torch.nn.Module):
+    """Products of slices that are not contiguous."""
+
+    def forward(self, x, y, w):
+        return x[:, ::2] @ w[..., 1], y[:, 0] @ w[:, :, 0], y[::2, 1] @ w[:, :, 0].split(64, 1)[1]
+
+
+class Momentum(torch.nn.Module):
+    """The update of a weight, whose gradient is a product of small depth."""
+
+    def forward(self, gradient, x, weight, mean):
+        mean = 0.9 * mean + gradient.t() @ x
+        return mean, weight - 0.01 * mean
+
+
+UNTILED = pytest.mark.parametrize(
+    ("model", "shapes"),
+    [
+        (Slices(), [(64, 1024), (64, 2, 512), (512, 256, 2)]),
+        (Momentum(), [(8, 512), (8, 512), (512, 512), (512, 512)]),
+    ],
+    ids=["slices", "momentum"],
+)
+
+
+@UNTILED
+def test_products_compile_with_data_tiling(model, shapes):
+    args = tuple(map(torch.randn, shapes))
+    run = unmess.load(unmess.capture(model, args), on="iree-cpu")
+    # If IREE does not compile a program with data tiling, the whole program becomes slow.
+    assert run.preset == "data-tiling"
+    for actual, expected in zip(run(*args), model(*args), strict=True):
+        torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-4)
+
+
+@UNTILED
+def test_iree_still_does_not_tile_some_packing(model, shapes, unguarded):
+    run = unmess.load(unmess.capture(model, tuple(map(torch.randn, shapes))), on="iree-cpu")
+    assert run.preset == "plain"
+
+
 def test_iree_still_computes_padded_products_wrongly(unguarded):
     """If this fails, IREE is fixed: remove `separate_packing`, and the limit from docs/iree.md."""
     report = unmess.check(captured(torch.float32), calls=0)

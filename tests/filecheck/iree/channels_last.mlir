@@ -58,8 +58,8 @@ func.func @strided(%x: tensor<1x2x5x6xf32>, %w: tensor<4x2x1x1xf32>, %init: tens
 // CHECK:         %[[FIRST:.*]] = linalg.conv_2d_nhwc_hwcf {{.*}} ins(%[[KEPT]],
 // CHECK:         linalg.depthwise_conv_2d_nhwc_hwc {{.*}} ins(%[[FIRST]],
 // CHECK-LABEL: func.func @unpadded_dynamic(
-// CHECK-NOT:     barrier
-// CHECK:         linalg.conv_2d_nhwc_hwcf
+// CHECK:         %[[LAST:.*]] = linalg.transpose ins(%arg0 :
+// CHECK:         linalg.conv_2d_nhwc_hwcf {{.*}} ins(%[[LAST]],
 func.func @unpadded(%x: tensor<1x2x6x6xf32>, %w: tensor<4x2x3x3xf32>, %init: tensor<1x4x4x4xf32>, %d: tensor<4x3x3xf32>, %init2: tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32> {
   %0 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %w : tensor<1x2x6x6xf32>, tensor<4x2x3x3xf32>) outs(%init : tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
   %1 = linalg.depthwise_conv_2d_nchw_chw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%0, %d : tensor<1x4x4x4xf32>, tensor<4x3x3xf32>) outs(%init2 : tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
@@ -206,6 +206,14 @@ func.func @large(%x: tensor<1x256x6x6xf16>, %w: tensor<128x256x3x3xf16>, %init: 
   return %0, %1 : tensor<1x128x4x4xf16>, tensor<1x128x4x4xf32>
 }
 
+// The window is larger than the result, as in the gradient of a weight.
+// CHECK-LABEL: func.func @small_result(
+// CHECK:         linalg.batch_matmul ins(%{{.*}} : tensor<1x36x392xf32>, tensor<1x392x16xf32>)
+func.func @small_result(%x: tensor<4x8x9x9xf32>, %w: tensor<16x8x7x7xf32>, %init: tensor<4x16x3x3xf32>) -> tensor<4x16x3x3xf32> {
+  %0 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %w : tensor<4x8x9x9xf32>, tensor<16x8x7x7xf32>) outs(%init : tensor<4x16x3x3xf32>) -> tensor<4x16x3x3xf32>
+  return %0 : tensor<4x16x3x3xf32>
+}
+
 // With a dynamic number of images, the product would have no tiles. IREE's convolution is faster.
 // CHECK-LABEL: func.func @large_of_dynamic_number(
 // CHECK-NOT:     linalg.batch_matmul
@@ -327,4 +335,44 @@ func.func @odd_filters(%x: tensor<1x2x6x6xf32>, %w: tensor<144x2x3x3xf32>, %init
   %0 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %w : tensor<1x2x6x6xf32>, tensor<144x2x3x3xf32>) outs(%init : tensor<1x144x4x4xf32>) -> tensor<1x144x4x4xf32>
   %1 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %v : tensor<1x2x6x6xf32>, tensor<136x2x3x3xf32>) outs(%init2 : tensor<1x136x4x4xf32>) -> tensor<1x136x4x4xf32>
   return %0, %1 : tensor<1x144x4x4xf32>, tensor<1x136x4x4xf32>
+}
+
+// The channels of the result are split, as by pixel shuffling. IREE would split them in the loops of
+// the convolution.
+// CHECK-LABEL: func.func @split_channels(
+// CHECK:         %[[OWN:.*]] = linalg.conv_2d_nhwc_hwcf
+// CHECK:         %[[KEPT:.*]] = "util.optimization_barrier"(%[[OWN]])
+// CHECK:         linalg.transpose ins(%[[KEPT]]
+// CHECK:         tensor.expand_shape
+func.func @split_channels(%x: tensor<1x16x9x9xf32>, %w: tensor<32x16x3x3xf32>) -> tensor<1x8x4x7x7xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x32x7x7xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1x32x7x7xf32>) -> tensor<1x32x7x7xf32>
+  %y = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %w : tensor<1x16x9x9xf32>, tensor<32x16x3x3xf32>) outs(%z : tensor<1x32x7x7xf32>) -> tensor<1x32x7x7xf32>
+  %s = tensor.expand_shape %y [[0], [1, 2], [3], [4]] output_shape [1, 8, 4, 7, 7] : tensor<1x32x7x7xf32> into tensor<1x8x4x7x7xf32>
+  return %s : tensor<1x8x4x7x7xf32>
+}
+
+// IREE transposes a constant when it loads the program. It would move the transposition of another
+// tensor into the loops of the convolution. A 1x1 convolution is a product, whose packing includes the
+// transposition.
+// CHECK-LABEL: func.func @weights(
+// CHECK:         %[[LOADED:.*]] = linalg.transpose ins(%{{cst.*}} :
+// CHECK:         linalg.conv_2d_nhwc_hwcf {{.*}} ins(%{{.*}}, %[[LOADED]] :
+// CHECK:         %[[GIVEN:.*]] = linalg.transpose ins(%arg1 :
+// CHECK:         %[[KEPT:.*]] = "util.optimization_barrier"(%[[GIVEN]])
+// CHECK:         linalg.conv_2d_nhwc_hwcf {{.*}} ins(%{{.*}}, %[[KEPT]] :
+// CHECK:         %[[POINTS:.*]] = linalg.transpose ins(%arg2 :
+// CHECK:         linalg.conv_2d_nhwc_hwcf {{.*}} ins(%{{.*}}, %[[POINTS]] :
+func.func @weights(%x: tensor<1x4x8x8xf32>, %given: tensor<4x4x3x3xf32>, %points: tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32> {
+  %w = arith.constant dense<0.5> : tensor<4x4x3x3xf32>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x4x6x6xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
+  %0 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %w : tensor<1x4x8x8xf32>, tensor<4x4x3x3xf32>) outs(%z : tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
+  %e1 = tensor.empty() : tensor<1x4x4x4xf32>
+  %z1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  %1 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%0, %given : tensor<1x4x6x6xf32>, tensor<4x4x3x3xf32>) outs(%z1 : tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  %2 = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%1, %points : tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>) outs(%z1 : tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  return %2 : tensor<1x4x4x4xf32>
 }

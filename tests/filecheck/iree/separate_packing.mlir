@@ -85,3 +85,36 @@ func.func @unnamed(%l: tensor<2x15x64xf32>, %r: tensor<2x15x64xf32>, %i: tensor<
   } -> tensor<2x15x15xf32>
   return %1 : tensor<2x15x15xf32>
 }
+
+// IREE would pack a slice that is not contiguous in the kernel of the product. The first rows are
+// contiguous. The transposition of a slice is fused into the packing.
+// CHECK-LABEL: func.func @slices(
+// CHECK:         %[[ROWS:.*]] = tensor.extract_slice %arg0[0, 0]
+// CHECK:         %[[COLUMNS:.*]] = tensor.extract_slice %arg1[0, 256]
+// CHECK:         %[[KEPT:.*]] = "util.optimization_barrier"(%[[COLUMNS]])
+// CHECK:         %[[TURNED:.*]] = linalg.transpose ins(%[[KEPT]] :
+// CHECK:         linalg.matmul ins(%[[ROWS]], %[[TURNED]] :
+func.func @slices(%x: tensor<64x512xf32>, %w: tensor<512x768xf32>) -> tensor<32x512xf32> {
+  %zero = arith.constant 0.0 : f32
+  %rows = tensor.extract_slice %x[0, 0] [32, 512] [1, 1] : tensor<64x512xf32> to tensor<32x512xf32>
+  %columns = tensor.extract_slice %w[0, 256] [512, 512] [1, 1] : tensor<512x768xf32> to tensor<512x512xf32>
+  %e = tensor.empty() : tensor<512x512xf32>
+  %t = linalg.transpose ins(%columns : tensor<512x512xf32>) outs(%e : tensor<512x512xf32>) permutation = [1, 0]
+  %e1 = tensor.empty() : tensor<32x512xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e1 : tensor<32x512xf32>) -> tensor<32x512xf32>
+  %0 = linalg.matmul ins(%rows, %t : tensor<32x512xf32>, tensor<512x512xf32>) outs(%f : tensor<32x512xf32>) -> tensor<32x512xf32>
+  return %0 : tensor<32x512xf32>
+}
+
+// IREE packs the slice of a constant when it loads the program.
+// CHECK-LABEL: func.func @slice_of_constant(
+// CHECK-NOT:     optimization_barrier
+func.func @slice_of_constant(%x: tensor<32x512xf32>) -> tensor<32x512xf32> {
+  %zero = arith.constant 0.0 : f32
+  %w = arith.constant dense<0.5> : tensor<512x768xf32>
+  %columns = tensor.extract_slice %w[0, 256] [512, 512] [1, 1] : tensor<512x768xf32> to tensor<512x512xf32>
+  %e1 = tensor.empty() : tensor<32x512xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e1 : tensor<32x512xf32>) -> tensor<32x512xf32>
+  %0 = linalg.matmul ins(%x, %columns : tensor<32x512xf32>, tensor<512x512xf32>) outs(%f : tensor<32x512xf32>) -> tensor<32x512xf32>
+  return %0 : tensor<32x512xf32>
+}

@@ -1,0 +1,82 @@
+"""Keeps IREE's data tiling from unpacking several results of one kernel.
+
+Data tiling computes a matrix product in tiles. IREE fuses elementwise operations behind the product
+into its kernel, which unpacks each of their results. If there are several results, and the depth of
+the product is small, the compiler does not tile all of the unpacking, and fails: "One or more
+operations with large vector sizes (32768 bytes) were found". The gradients of weights with a small
+batch are such products: a training step with momentum returns the gradient's new mean, and the new
+weight.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from torch_mlir import ir
+
+from pipelines.ir.lazy_dialects import linalg
+from pipelines.ir.modules import find_operations
+from pipelines.ir.scalars import is_elementwise
+from pipelines.iree.barriers import behind_barrier
+from pipelines.pipeline import Step
+
+# Products of this depth and larger ones compile. Measured with IREE 3.13 on Zen 4: 256 fails.
+_DEEP = 512
+_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
+
+
+def separate_unpacking(module: ir.Module) -> None:
+    """Puts a barrier behind each product whose elementwise users have several results.
+
+    Rewrites a module at `linalg` in place.
+    """
+    with module.context:
+        for product in find_operations(module, _is_shallow_product):
+            result = product.results[0]
+            if len(_fused_results(result)) > 1:
+                with ir.InsertionPoint.after(product), product.location:
+                    kept = behind_barrier(result)
+                result.replace_all_uses_except(kept, kept.owner.operation)
+
+
+def _is_shallow_product(operation: ir.Operation) -> bool:
+    """Returns whether data tiling applies to an operation, and its depth is small."""
+    is_product = operation.name.startswith("linalg.") and linalg.isa_contraction_op(operation)
+    if not is_product or not ir.RankedTensorType(operation.results[0].type).has_static_shape:
+        return False
+    axes = linalg.infer_contraction_dimensions(operation)
+    left = ir.AffineMapAttr(next(iter(linalg.get_indexing_maps(operation)))).value
+    sizes = ir.RankedTensorType(operation.operands[0].type).shape
+    depth = prod(
+        size
+        for expression, size in zip(left.results, sizes, strict=True)
+        if ir.AffineDimExpr(expression).position in list(axes.k)
+    )
+    return len(axes.m) > 0 and len(axes.n) > 0 and depth < _DEEP
+
+
+def _fused_results(value: ir.Value) -> list[ir.Value]:
+    """Returns the results that IREE may compute from a value in the kernel that computes it.
+
+    They are results of elementwise operations that other operations read, too.
+    """
+    found: list[ir.Value] = []
+    pending, seen = [value], {value}
+    while pending:
+        current = pending.pop()
+        users = [use.owner.operation for use in current.uses]
+        inner = [user for user in users if user.name in _RESHAPES or is_elementwise(user)]
+        if len(inner) < len(users) and current.owner.operation.name not in _RESHAPES:
+            found.append(current)
+        for user in inner:
+            pending += [result for result in user.results if result not in seen]
+            seen.update(user.results)
+    return [each for each in found if each != value]
+
+
+SEPARATE_UNPACKING = Step(
+    "iree-separate-unpacking",
+    "put barriers behind shallow products with several elementwise results; IREE does not tile the "
+    "unpacking of them",
+    separate_unpacking,
+)
