@@ -43,8 +43,8 @@ def separate_packing(module: ir.Module) -> None:
                 if _may_be_wrong(product.operands[index]):
                     _separate(product, index)
         at_load = values_at_load(module)
-        for product in find_operations(module, _is_packed):
-            for operand in list(product.operands)[:2]:
+        for operation in find_operations(module, _packed):
+            for operand in _packed(operation):
                 if operand not in at_load:
                     _store_slice(operand)
 
@@ -60,16 +60,14 @@ def _is_batch_product(operation: ir.Operation) -> bool:
     )
 
 
-def _is_packed(operation: ir.Operation) -> bool:
-    """Returns whether data tiling packs the operands of an operation of static sizes."""
-    if not operation.name.startswith("linalg."):
-        return False
-    is_of_points = operation.name == "linalg.conv_2d_nhwc_hwcf" and [
-        *ir.RankedTensorType(operation.operands[1].type).shape[:2]
-    ] == [1, 1]
-    return (is_of_points or linalg.isa_contraction_op(operation)) and all(
-        ir.RankedTensorType(operand.type).has_static_shape for operand in operation.operands
-    )
+def _packed(operation: ir.Operation) -> list[ir.Value]:
+    """Returns the operands that IREE packs, if it does not compile the packing of a slice."""
+    if operation.name == "linalg.conv_2d_nhwc_hwcf":
+        weight = operation.operands[1]
+        return [weight] if ir.RankedTensorType(weight.type).shape[:2] == [1, 1] else []
+    if not operation.name.startswith("linalg.") or not linalg.isa_contraction_op(operation):
+        return []
+    return list(operation.operands)[:2]
 
 
 def _store_slice(operand: ir.Value) -> None:

@@ -199,11 +199,12 @@ def _kernel(
         if phases.count != pairs[2 * number + 1]:
             kernel = slice_axis(kernel, 4 + 2 * number, 0, phases.count)
     taps = [3 + 2 * number for number in range(rank)]
-    for axis in taps:
-        kernel = _reverse(kernel, axis)
     kernel = permute(kernel, [0, 2, *(axis + 1 for axis in taps), 1, *taps])
     count = groups * filters * math.prod(phases.count for phases in choice)
-    return reshape(kernel, [count, channels // groups, *(phases.taps for phases in choice)])
+    lengths = [phases.taps for phases in choice]
+    # Reverses all axes of taps at once.
+    kernel = reshape(kernel, [count, channels // groups, math.prod(lengths)])
+    return reshape(_reverse(kernel, 2), [count, channels // groups, *lengths])
 
 
 def _reverse(x: ir.Value, axis: int) -> ir.Value:

@@ -48,7 +48,7 @@ func.func @no_padding(%x: !torch.vtensor<[1,2,9],f32>, %w: !torch.vtensor<[2,3,4
 // of the result.
 // CHECK-LABEL: func.func @odd_kernel(
 // CHECK:         torch.aten.convolution {{.*}} : !torch.vtensor<[?,4,?],f32>, !torch.vtensor<[6,2,1],f32>, {{.*}} -> !torch.vtensor<[?,6,?],f32>
-// CHECK:         torch.aten.cat {{.*}} -> !torch.vtensor<[2,2,3,2,1],f32>
+// CHECK:         torch.aten.cat {{.*}} -> !torch.vtensor<[6,2,2],f32>
 // CHECK:         torch.aten.convolution {{.*}} : !torch.vtensor<[?,4,?],f32>, !torch.vtensor<[6,2,2],f32>, {{.*}} -> !torch.vtensor<[?,6,?],f32>
 // CHECK:         %[[ALL:.*]] = torch.aten.flatten.using_ints {{.*}} -> !torch.vtensor<[?,6,?],f32>
 // CHECK:         %[[END:.*]] = torch.constant.int -1
