@@ -28,6 +28,7 @@ BENCHMARKS = {
     "reference": ("reference runner and eager: time, memory, errors", "4 min"),
     "startup": ("start-up: commands, bare imports; many models at once", "20 min"),
     "tasks": ("detection, video, speech, training and others: runners, eager, Inductor", "25 min"),
+    "transposed": ("transposed convolutions by phase and with zeros: both runners", "3 min"),
     "winograd": ("3x3 convolutions by Winograd's algorithm and by plain sums", "3 min"),
 }
 USAGE = "usage: ./pixiw run bench NAME … | --all"

@@ -72,15 +72,14 @@ def _packed(operation: ir.Operation) -> list[ir.Value]:
 
 def _store_slice(operand: ir.Value) -> None:
     """Puts a barrier behind the slice that an operand is a view or a transposition of, if any."""
-    slice = producer(operand)
-    while slice is not None and _is_reordered(slice):
-        slice = producer(slice.operands[0])
-    if slice is None or slice.name != "tensor.extract_slice" or _is_contiguous(slice):
+    found = producer(operand)
+    while found is not None and _is_reordered(found):
+        found = producer(found.operands[0])
+    if found is None or found.name != "tensor.extract_slice" or _is_contiguous(found):
         return
-    result = slice.results[0]
-    with ir.InsertionPoint.after(slice), slice.location:
-        kept = barrier(result)
-    result.replace_all_uses_except(kept, kept.owner.operation)
+    with ir.InsertionPoint.after(found), found.location:
+        kept = barrier(found.result)
+    found.result.replace_all_uses_except(kept, kept.owner.operation)
 
 
 def _is_reordered(operation: ir.Operation) -> bool:
@@ -93,10 +92,10 @@ def _is_reordered(operation: ir.Operation) -> bool:
     return len(axes) <= 2 or _swaps_rows_and_columns(operation)
 
 
-def _is_contiguous(slice: ir.Operation) -> bool:
+def _is_contiguous(extraction: ir.Operation) -> bool:
     """Returns whether the elements of a slice are adjacent in the memory of its source."""
-    sizes, steps = (list(slice.attributes[f"static_{name}"]) for name in ("sizes", "strides"))
-    whole = ir.RankedTensorType(slice.operands[0].type).shape
+    sizes, steps = (list(extraction.attributes[f"static_{name}"]) for name in ("sizes", "strides"))
+    whole = ir.RankedTensorType(extraction.operands[0].type).shape
     # Only axes behind the first one with several elements must be whole.
     first = next((axis for axis, size in enumerate(sizes) if size != 1), len(sizes))
     return steps == [1] * len(steps) and sizes[first + 1 :] == list(whole)[first + 1 :]

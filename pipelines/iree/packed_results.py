@@ -67,14 +67,23 @@ def _fused_results(value: ir.Value) -> list[ir.Value]:
     pending, seen = [value], {value}
     while pending:
         current = pending.pop()
-        users = [use.owner.operation for use in current.uses]
-        inner = [user for user in users if user.name in _RESHAPES or is_elementwise(user)]
-        if len(inner) < len(users) and current.owner.operation.name not in _RESHAPES:
+        readers = _readers(current)
+        elementwise = [reader.result for reader in readers if is_elementwise(reader)]
+        if len(elementwise) < len(readers) and current != value:
             found.append(current)
-        for user in inner:
-            pending += [result for result in user.results if result not in seen]
-            seen.update(user.results)
-    return [each for each in found if each != value]
+        pending += [result for result in elementwise if result not in seen]
+        seen.update(elementwise)
+    return found
+
+
+def _readers(value: ir.Value) -> list[ir.Operation]:
+    """Returns the operations that read a value, or a reshape of it."""
+    users = [use.owner.operation for use in value.uses]
+    return [
+        reader
+        for user in users
+        for reader in (_readers(user.result) if user.name in _RESHAPES else [user])
+    ]
 
 
 SEPARATE_UNPACKING = Step(

@@ -2,12 +2,13 @@
 
 #id = affine_map<(m, n) -> (m, n)>
 
-// Two results depend on a product of depth 8: the kernel of the product would unpack both.
+// Two results depend on a product of depth 8: the kernel of the product would unpack both. One of them
+// is reshaped.
 // CHECK-LABEL: func.func @two_results(
 // CHECK:         %[[PRODUCT:.*]] = linalg.matmul
 // CHECK:         %[[KEPT:.*]] = "util.optimization_barrier"(%[[PRODUCT]])
 // CHECK:         linalg.generic {{.*}} ins(%[[KEPT]], %arg2 :
-func.func @two_results(%x: tensor<512x8xf32>, %y: tensor<8x512xf32>, %c: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512x512xf32>) {
+func.func @two_results(%x: tensor<512x8xf32>, %y: tensor<8x512xf32>, %c: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<2x256x512xf32>) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<512x512xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<512x512xf32>) -> tensor<512x512xf32>
@@ -22,7 +23,8 @@ func.func @two_results(%x: tensor<512x8xf32>, %y: tensor<8x512xf32>, %c: tensor<
     %s = arith.negf %a : f32
     linalg.yield %s : f32
   } -> tensor<512x512xf32>
-  return %1, %2 : tensor<512x512xf32>, tensor<512x512xf32>
+  %3 = tensor.expand_shape %2 [[0, 1], [2]] output_shape [2, 256, 512] : tensor<512x512xf32> into tensor<2x256x512xf32>
+  return %1, %3 : tensor<512x512xf32>, tensor<2x256x512xf32>
 }
 
 // One result, behind a reshape; and two results of a deep product, which compiles.
