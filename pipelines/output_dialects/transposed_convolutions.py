@@ -19,9 +19,9 @@ from torch_mlir import ir
 from pipelines.ir.modules import build_op
 from pipelines.ir.torch_broadcasts import elementwise, permute, reshape, slice_axis
 from pipelines.ir.torch_operations import (
-    element_of,
     float_constant,
     integer_constant,
+    is_float,
     is_none,
     is_number,
     number_of,
@@ -96,8 +96,9 @@ class _Axis:
 def convolve_phases(module: ir.Module) -> None:
     """Rewrites the strided transposed convolutions in a module at `torch`.
 
-    The channels and the kernel must have static sizes. 3-D convolutions with groups stay: they have
-    no lowering.
+    The channels and the kernel must have static sizes. Others stay: convolutions with strides and
+    dilations along the same axis; those whose padding crops the image itself, which captured
+    programs do not have; and 3-D ones with groups, which have no lowering.
     """
     rewrite(module, {"torch.aten.convolution": _by_phases})
 
@@ -118,7 +119,10 @@ def _by_phases(convolution: ir.Operation) -> ir.Value | None:
     axes = [_Axis(*numbers) for numbers in zip(kernel[2:], *options, strict=True)]
     if all(axis.stride == 1 for axis in axes):
         return None
-    if any(axis.stride > 1 and axis.dilation > 1 for axis in axes):
+    if any(
+        (axis.stride > 1 and axis.dilation > 1) or axis.padding > axis.dilation * (axis.kernel - 1)
+        for axis in axes
+    ):
         return None
     parts = [
         (choice, _convolved(x, weight, axes, choice, groups))
@@ -299,8 +303,7 @@ def _pad(x: ir.Value, ends: Sequence[tuple[int, int]]) -> ir.Value:
     ]
     # The operator's list starts with the last axis.
     numbers = _list([number for pair in reversed(amounts) for number in pair])
-    is_float = element_of(x.type).startswith(("f", "bf"))
-    zero = float_constant(0.0) if is_float else integer_constant(0)
+    zero = float_constant(0.0) if is_float(x.type) else integer_constant(0)
     return build_op("torch.aten.constant_pad_nd", tensor_type(sizes, x.type), x, numbers, zero)
 
 
