@@ -21,6 +21,7 @@ from pipelines.compiled import Compiled
 from pipelines.iree.ownership import file_over
 from pipelines.iree.parameters import SCOPE
 from pipelines.iree.presets import PLAIN
+from pipelines.iree.targets import KEPT_TYPES
 from pipelines.rearranged import with_rearranged
 from unmess.core.errors.error import Error
 from unmess.core.errors.iree_runtime import PROBLEMS, short_problem
@@ -29,6 +30,7 @@ from unmess.core.errors.iree_runtime import PROBLEMS, short_problem
 PACKED = "parameter0"
 # The packer runs on this CPU, whatever the program's target is.
 PACKER_TARGET = (
+    *KEPT_TYPES,
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
     "--iree-llvmcpu-target-cpu=host",

@@ -17,7 +17,7 @@ from unmess.core.program.note import Note
 
 # For every target: keep the types of the program. By default, IREE changes only f64. The other
 # options are explicit because IREE's defaults have changed before.
-_COMMON = (
+KEPT_TYPES = (
     "--iree-input-demote-f64-to-f32=false",
     "--iree-input-demote-i64-to-i32=false",
     "--iree-input-promote-bf16-to-f32=false",
@@ -57,7 +57,7 @@ class Target:
 # IREE's interpreter (VMVX). It runs the same dispatches as other targets, without machine code.
 INTERPRETER = Target(
     (
-        *_COMMON,
+        *KEPT_TYPES,
         "--iree-hal-target-device=local",
         "--iree-hal-local-target-device-backends=vmvx",
     ),
@@ -275,7 +275,7 @@ def target(name: str, options: TargetOptions | None = None) -> Target:
     # If attributes describe the device, options must not add another one.
     own = () if hardware.attributes else kind.options
     return Target(
-        options=(*_COMMON, *own, *hardware.options),
+        options=(*KEPT_TYPES, *own, *hardware.options),
         device=kind.device,
         attributes=hardware.attributes,
         notes=() if hardware.note is None else (Note("target", hardware.note),),

@@ -286,6 +286,17 @@ class NamedAsPacked(torch.nn.Module):
         return x @ self.parameter0
 
 
+def test_weights_are_computed_in_f64_where_the_program_does():
+    """The norms of rows are sums in f64. IREE computes and packs the weight at load."""
+    torch.manual_seed(0)
+    model = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2048, 2304)).eval()
+    x = torch.randn(8, 2048)
+    run = unmess.load(unmess.capture(model, (x,)), on="iree-cpu")
+    # If IREE does not compile the program that packs the weights, the preset is `plain`.
+    assert run.preset == "data-tiling"
+    torch.testing.assert_close(run(x), model(x).detach(), rtol=1e-5, atol=1e-5)
+
+
 def test_a_weight_with_the_name_of_a_packed_one():
     model, x = NamedAsPacked(), torch.randn(2, 3000)
     run = unmess.load(unmess.capture(model, (x,)), on="iree-cpu")
