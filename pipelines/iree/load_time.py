@@ -9,17 +9,18 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
-from pipelines.ir.values import producer_named
 
-# Prefixes of operations that compute a tensor of their operands alone.
+# Prefixes of operations that compute a tensor from their operands alone.
 _PURE = ("arith.constant", "linalg.", "tensor.")
 
 
 def values_at_load(module: ir.Module) -> set[ir.Value]:
-    """Returns the weights of a module with parameters, constants, and what is computed of them."""
-    found: set[ir.Value] = set()
-    for call in find_operations(module, lambda each: each.name == "func.call"):
-        found.update(_weights(module, call))
+    """Returns the values that depend only on constants and on weights.
+
+    Args:
+        module: `with_parameters` has replaced its weights by globals.
+    """
+    found = _weights(module)
     for operation in find_operations(module, lambda each: each.name.startswith(_PURE)):
         tensors = (each for each in operation.operands if isinstance(each.type, ir.ShapedType))
         if all(each in found for each in tensors):
@@ -27,13 +28,12 @@ def values_at_load(module: ir.Module) -> set[ir.Value]:
     return found
 
 
-def _weights(module: ir.Module, call: ir.Operation) -> list[ir.Value]:
-    """Returns the arguments of a function for which a caller loads weights (`parameters.py`)."""
-    name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-    function = ir.SymbolTable(module.operation)[name]
-    arguments = function.regions[0].blocks[0].arguments
-    return [
-        argument
-        for argument, operand in zip(arguments, call.operands, strict=True)
-        if producer_named(operand, "util.global.load") is not None
-    ]
+def _weights(module: ir.Module) -> set[ir.Value]:
+    """Returns the arguments of private functions for which a public function loads a global."""
+    functions = ir.SymbolTable(module.operation)
+    found = set()
+    for load in find_operations(module, lambda each: each.name == "util.global.load"):
+        for use in load.result.uses:
+            name = ir.FlatSymbolRefAttr(use.owner.operation.attributes["callee"]).value
+            found.add(functions[name].regions[0].blocks[0].arguments[use.operand_number])
+    return found

@@ -101,6 +101,8 @@ def _causes(programs: Sequence[Program], threads: int = 1) -> list[str | None]:
         threads: the number of threads on the runner.
     """
     warnings.simplefilter("ignore")
+    # Eager's sums depend on the number of threads.
+    torch.set_num_threads(1)
     models, calls = zip(*(executed(program) for program in programs), strict=True)
     calls = list(calls)
     try:
@@ -113,7 +115,6 @@ def _causes(programs: Sequence[Program], threads: int = 1) -> list[str | None]:
         if len(programs) == 1:
             return [_described(problem)]
         return [cause for program in programs for cause in _causes([program], threads)]
-    # Eager's sums depend on the number of threads.
     torch.set_num_threads(1)
     return [
         next((f"{d.name}: {d.cause}" for d in differences if not d.ok), None)
