@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
+import time
 import weakref
 
 import iree.runtime as rt
+import torch
 
 # The name in `sys` of the set of used devices.
 _DEVICES = "_unmess_iree_devices"
+# The tensors that IREE has not released.
+_lent: set[weakref.ref[torch.Tensor]] = set()
+# Seconds to wait for IREE's threads at exit. They need some milliseconds.
+_LONGEST_WAIT = 1.0
 
 
 def keep_alive(device: rt.HalDevice) -> None:
@@ -28,3 +35,24 @@ def release_at_exit(owner: object) -> None:
     that still exists at exit.
     """
     weakref.finalize(owner, owner.__dict__.clear)
+
+
+def lend(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns a tensor with the same memory, for IREE. Python waits at exit until it is released.
+
+    One of IREE's threads may release the argument of a call after the call has returned. PyTorch
+    then takes the GIL. If Python is exiting, it ends a thread that takes the GIL, and C++ does not
+    allow this inside a destructor: the process ended with "terminate called without an active
+    exception".
+    """
+    lent = tensor.detach()
+    _lent.add(weakref.ref(lent, _lent.discard))
+    return lent
+
+
+@atexit.register
+def _wait_for_release() -> None:
+    end = time.monotonic() + _LONGEST_WAIT
+    while _lent and time.monotonic() < end:
+        # Sleeping releases the GIL.
+        time.sleep(1e-3)

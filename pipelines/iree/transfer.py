@@ -8,7 +8,7 @@ import iree.runtime as rt
 import numpy as np
 import torch
 
-from pipelines.iree.exit import keep_alive, release_at_exit
+from pipelines.iree.exit import keep_alive, lend, release_at_exit
 from pipelines.iree.open_devices import device_error
 from pipelines.iree.weight_files import ALIGNMENT, as_bytes
 from unmess.core.errors.error import Error
@@ -92,7 +92,7 @@ class Transfer:
             and tensor.dtype not in _FLOAT8
         ):
             # The view keeps the tensor's memory alive.
-            return self._device.from_dlpack_capsule(torch.utils.dlpack.to_dlpack(tensor))
+            return self._device.from_dlpack_capsule(torch.utils.dlpack.to_dlpack(lend(tensor)))
         try:
             buffer = self._allocator.allocate_buffer_copy(
                 memory_type=_DEVICE,

@@ -116,6 +116,30 @@ def test_global_variables_at_exit(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_exit_waits_until_iree_has_released_the_arguments(tmp_path):
+    """PyTorch takes the GIL to release an argument. The process aborts if Python is exiting.
+
+    A thread that keeps an argument takes the place of IREE's thread, which is usually faster.
+    """
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import threading, time, torch, unmess\n"
+        "x = torch.ones(30, 40)\n"
+        "run = unmess.load(unmess.capture(torch.nn.ReLU(), (x,)), on='iree-cpu')\n"
+        "transfer, kept = run._program._transfer, []\n"
+        "to_device = transfer.to_device\n"
+        "transfer.to_device = lambda tensor: kept.append(to_device(tensor)) or kept[-1]\n"
+        "run(x)\n"
+        "def release():\n"
+        "    time.sleep(0.3)\n"
+        "    print('released', flush=True)\n"
+        "    kept.clear()\n"
+        "threading.Thread(target=release, daemon=True).start()\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "released\n", "")
+
+
 SHIFTED = {
     "index_copy": lambda x, i: x.index_copy(0, i, x[:15]),
     "index_add": lambda x, i: x.index_add(0, i, x[:15]),
