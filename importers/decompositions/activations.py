@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from importers.decompositions.numbers import REDUCED_FLOATS
 
@@ -51,6 +52,23 @@ def softmax(x: torch.Tensor, dim: int, half_to_float: bool) -> Any:
     if x.dim():
         return NotImplemented
     return torch.exp(x - x).to(torch.float32 if half_to_float else x.dtype)
+
+
+def safe_softmax(x: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> Any:
+    """Returns softmax, with 0 in place of NaN for a row whose elements are all -inf.
+
+    The largest element shows whether all are -inf: PyTorch's decomposition reads all scores of an
+    attention again for this. f16 and bf16 are computed in f32, as in eager. NotImplemented for
+    tensors that have no dimensions, or may have no elements.
+    """
+    if not x.dim() or not statically_known_true(x.shape[dim] != 0):
+        return NotImplemented
+    x = x if dtype is None else x.to(dtype)
+    wide = x.float() if x.dtype in REDUCED_FLOATS else x
+    largest = wide.amax(dim, keepdim=True)
+    exponentials = torch.exp(wide - largest)
+    shares = exponentials / exponentials.sum(dim, keepdim=True)
+    return torch.where(largest == -torch.inf, 0.0, shares).to(x.dtype)
 
 
 def rrelu_backward(

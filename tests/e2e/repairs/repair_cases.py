@@ -445,6 +445,16 @@ def one_of_nothing(x, y):
     )
 
 
+def rows_without_a_score(scores, query):
+    """Softmax of rows with -inf only, with NaN, with inf; and attention with a masked row."""
+    dtypes = (torch.float16, torch.bfloat16, torch.float64)
+    return (
+        *(torch._safe_softmax(scores.to(dtype), -1) for dtype in dtypes),
+        torch._safe_softmax(scores.half(), 0, torch.float32),
+        F.scaled_dot_product_attention(query, query, query, scores),
+    )
+
+
 def places_in_order(ordered, values):
     options = ({}, {"right": True}, {"side": "right", "out_int32": True})
     return [torch.searchsorted(ordered, values, **option) for option in options]
@@ -569,6 +579,17 @@ CASES = [
         "products with repeated matrices",
         heads_that_share_keys,
         (random(2, 6, 5, 4), random(2, 2, 7, 4)),
+        None,
+    ),
+    Case(
+        "softmax of masked rows",
+        rows_without_a_score,
+        (
+            torch.tensor(
+                [[-torch.inf] * 3, [-torch.inf, torch.nan, -torch.inf], [-torch.inf, 1, 2]]
+            ),
+            random(2, 3, 4),
+        ),
         None,
     ),
     Case("assertions about tensors", assertion, (random(3).abs() + 1,), None),
