@@ -5,6 +5,7 @@ import sys
 
 # The quantity that each benchmark measures, and its approximate duration on two cores.
 BENCHMARKS = {
+    "attention": ("large attention, whole and in blocks of rows: both runners and eager", "2 min"),
     "bf16": ("BERT-base in bf16 and in f32: both runners and eager", "2 min"),
     "bundle": ("start of a process to the first result: a bundle, eager PyTorch", "1 min"),
     "call_overhead": ("the part of a call that is spent in Python: three programs", "1 min"),

@@ -8,6 +8,7 @@ from functools import partial
 from torch_mlir import ir
 
 from pipelines import stages, to_linalg
+from pipelines.attention_blocks import COMPUTE_BLOCKS_IN_ORDER
 from pipelines.indices.checking import CHECK_INDICES
 from pipelines.indices.divisions import CHECK_DIVISIONS
 from pipelines.indices.sizes import CHECK_SIZES
@@ -108,6 +109,7 @@ def _apply(step: Step, module: ir.Module) -> None:
 
 # Steps that are not in a list.
 _ALONE = (
+    COMPUTE_BLOCKS_IN_ORDER,
     CHECK_DIVISIONS,
     CHECK_SIZES,
     CHECK_INDICES,

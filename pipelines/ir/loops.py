@@ -116,6 +116,10 @@ class Slice:
             part = tensor.CastOp(self._type(whole), part).result
         return tensor.InsertSliceOp(part, whole, *self._place()).result
 
+    def put_in_parallel(self, part: ir.Value, whole: ir.Value) -> None:
+        """Inserts a part into `whole`, at the end of an iteration of an `scf.forall`."""
+        tensor.ParallelInsertSliceOp(part, whole, *self._place())
+
     def _type(self, whole: ir.Value) -> ir.Type:
         _, shape = _apart([self.sizes[axis] for axis in self.kept])
         return ir.RankedTensorType.get(shape, ir.RankedTensorType(whole.type).element_type)

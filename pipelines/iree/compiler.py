@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.attention_blocks import COMPUTE_BLOCKS_IN_ORDER
 from pipelines.iree.assertions import ASSERTION_LINES
 from pipelines.iree.bf16_conversions import CONVERT_THROUGH_F32
 from pipelines.iree.branch_references import copy_references
@@ -120,6 +121,7 @@ def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tupl
     ir = with_parameters(module, target.attributes)
     ASSERTION_LINES.apply(ir)
     if target.is_cpu:
+        COMPUTE_BLOCKS_IN_ORDER.apply(ir)
         KEEP_EXPONENTIALS.apply(ir)
         ELEMENTARY_FUNCTIONS.apply(ir)
         CONVERT_THROUGH_F32.apply(ir)

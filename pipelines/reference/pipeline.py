@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
+from pipelines.attention_blocks import COMPUTE_BLOCKS_IN_PARALLEL
 from pipelines.long_sums import LONG_SUMS
 from pipelines.pipeline import Pipeline, Step
 from pipelines.reference.analysis.effort import (
@@ -43,6 +44,7 @@ from pipelines.reference.steps.lifetimes import free_after_last_use
 from pipelines.reference.steps.llvm_attributes import annotate, reassociate
 from pipelines.reference.steps.merging import merge_parts
 from pipelines.reference.steps.outlining import outline
+from pipelines.reference.steps.parallel_loops import turn_into_parts
 from pipelines.reference.steps.pointers import pass_pointers, take_operands_by_address
 from pipelines.reference.steps.private_buffers import privatize
 from pipelines.reference.steps.rows import fuse_row_loops
@@ -132,6 +134,7 @@ def _replace_allocations(module: ir.Module, context: LoweringContext) -> None:
 PIPELINE: tuple[Pipeline | Step, ...] = (
     LONG_SUMS,
     *FUSION,
+    COMPUTE_BLOCKS_IN_PARALLEL,
     INTEGER_LOOPS,
     Step(
         "reference-sorts",
@@ -168,6 +171,11 @@ PIPELINE: tuple[Pipeline | Step, ...] = (
     ),
     Step("reference-protect", "forbid writing to arguments other than state", protect_arguments),
     BUFFERIZE,
+    Step(
+        "reference-parallel-loops",
+        "turn parallel loops into loops over parts, which threads share",
+        turn_into_parts,
+    ),
     Step(
         "reference-checks",
         "insert run-time checks of divisors, indices and sizes that depend on data",

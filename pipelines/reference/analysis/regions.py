@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
+from pipelines.ir.sizes import element_bytes
 from pipelines.ir.values import constant_integer, producer
 from pipelines.reference.analysis.aliasing import VIEWS, memory_block, viewed
-from pipelines.reference.analysis.sizes import element_bytes
 
 # Prefixes of operations that neither read nor write the elements of a buffer.
 _NO_ACCESS = (

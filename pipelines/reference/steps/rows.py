@@ -16,8 +16,8 @@ from torch_mlir import ir
 from pipelines.ir.contraction import find_contraction, indexing_maps, loop_sizes
 from pipelines.ir.lazy_dialects import arith, memref, scf
 from pipelines.ir.modules import find_operations
+from pipelines.ir.sizes import element_bytes
 from pipelines.reference.analysis.aliasing import VIEWS, memory_block
-from pipelines.reference.analysis.sizes import element_bytes
 
 # An attribute of the created loops. Their iterations may run in any order.
 ROWS = "unmess.rows"

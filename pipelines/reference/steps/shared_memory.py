@@ -16,7 +16,7 @@ from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import arith, memref
 from pipelines.ir.modules import find_operations
-from pipelines.reference.analysis.sizes import element_bytes
+from pipelines.ir.sizes import element_bytes
 from pipelines.reference.steps.outlining import is_outlined
 from pipelines.reference.steps.tasks import TASK
 

@@ -59,6 +59,8 @@ def split(module: ir.Module, threads: int) -> None:
 def _split_function(function: ir.Operation, threads: int) -> None:
     images = _parts_of_images(function, threads)
     for operation in find_operations(function, _may_be_split, outermost=True):
+        if PARTS in operation.attributes:
+            continue
         if ROWS in operation.attributes:
             _split_rows(operation, threads, images)
         elif operation.results or not all(map(_is_static, _types(operation))):
@@ -68,7 +70,9 @@ def _split_function(function: ir.Operation, threads: int) -> None:
 
 
 def _may_be_split(operation: ir.Operation) -> bool:
-    return ROWS in operation.attributes or operation.name == "linalg.generic"
+    """Returns whether an operation may be split, or contains others but is split already."""
+    marks = (ROWS, PARTS)
+    return operation.name == "linalg.generic" or any(each in operation.attributes for each in marks)
 
 
 def _types(operation: ir.Operation) -> list[ir.Type]:

@@ -9,6 +9,7 @@ from unittest import mock
 import torch
 
 import unmess
+from pipelines import attention_blocks
 from pipelines.reference import pipeline
 from pipelines.reference.steps import rows, splitting
 from unmess.compare import compare_results
@@ -90,6 +91,8 @@ def _causes_as_large(programs: Sequence[Program]) -> list[str | None]:
         mock.patch.object(rows, "LITTLE", 0),
         mock.patch.object(rows, "SHORT", 1),
         mock.patch.object(splitting, "ENOUGH", 1),
+        mock.patch.object(attention_blocks, "FEW_ROWS", 1),
+        mock.patch.object(attention_blocks, "IN_PARALLEL", attention_blocks.Limits(1, 1, 2)),
     ):
         return _causes(programs, _THREADS)
 
