@@ -31,9 +31,11 @@ _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 # The rows of all heads have consecutive numbers. Maps each axis of a tensor, or each loop, that
 # depends on the row to the number of rows between two indices.
 _Strides = Mapping[int, int]
-# Takes the number of blocks, the tensor for the result, and a function that computes a block from
-# its index and returns it with its place in the result. Returns the result.
-_Loop = Callable[[int, ir.Value, Callable[[ir.Value], tuple[ir.Value, Slice]]], ir.Value]
+# Computes the block with an index. Returns it with its place in the result.
+_Compute = Callable[[ir.Value], tuple[ir.Value, Slice]]
+# Creates a loop over a number of blocks. Takes the tensor that the loop fills, and returns the
+# result.
+_Loop = Callable[[int, ir.Value, _Compute], ir.Value]
 
 
 @dataclass(frozen=True)
@@ -84,22 +86,18 @@ def _is_product(operation: ir.Operation) -> bool:
     )
 
 
-def _loop_in_order(
-    count: int, result: ir.Value, block: Callable[[ir.Value], tuple[ir.Value, Slice]]
-) -> ir.Value:
+def _loop_in_order(count: int, result: ir.Value, compute: _Compute) -> ir.Value:
     def body(number: ir.Value, whole: ir.Value) -> list[ir.Value]:
-        part, place = block(number)
+        part, place = compute(number)
         return [place.put(part, whole)]
 
     return repeat(0, count, 1, [result], body)[0]
 
 
-def _loop_in_parallel(
-    count: int, result: ir.Value, block: Callable[[ir.Value], tuple[ir.Value, Slice]]
-) -> ir.Value:
+def _loop_in_parallel(count: int, result: ir.Value, compute: _Compute) -> ir.Value:
     loop = scf.ForallOp([0], [count], [1], [result])
     with ir.InsertionPoint(loop.body):
-        part, place = block(loop.induction_variables[0])
+        part, place = compute(loop.induction_variables[0])
         end = scf.InParallelOp()
     with ir.InsertionPoint(end.region.blocks[0]):
         place.put_in_parallel(part, loop.inner_iter_args[0])

@@ -8,12 +8,11 @@ import time
 import weakref
 
 import iree.runtime as rt
-import torch
 
 # The name in `sys` of the set of used devices.
 _DEVICES = "_unmess_iree_devices"
-# The tensors that IREE has not released.
-_lent: set[weakref.ref[torch.Tensor]] = set()
+# Objects that IREE has not released, by the id of the reference.
+_held: dict[int, weakref.ref[object]] = {}
 # Seconds to wait for IREE's threads at exit. They need some milliseconds.
 _LONGEST_WAIT = 1.0
 
@@ -37,22 +36,20 @@ def release_at_exit(owner: object) -> None:
     weakref.finalize(owner, owner.__dict__.clear)
 
 
-def lend(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns a tensor with the same memory, for IREE. Python waits at exit until it is released.
+def wait_at_exit(held: object) -> None:
+    """Makes Python wait at exit until an object is released that only IREE refers to.
 
-    One of IREE's threads may release the argument of a call after the call has returned. PyTorch
-    then takes the GIL. If Python is exiting, it ends a thread that takes the GIL, and C++ does not
-    allow this inside a destructor: the process ended with "terminate called without an active
-    exception".
+    One of IREE's threads may release an operand after the call has returned. This needs the GIL. If
+    Python is exiting, it ends a thread that takes the GIL, and C++ does not allow this inside a
+    destructor: the process ended with "terminate called without an active exception".
     """
-    lent = tensor.detach()
-    _lent.add(weakref.ref(lent, _lent.discard))
-    return lent
+    reference = weakref.ref(held, lambda each: _held.pop(id(each), None))
+    _held[id(reference)] = reference
 
 
 @atexit.register
 def _wait_for_release() -> None:
     end = time.monotonic() + _LONGEST_WAIT
-    while _lent and time.monotonic() < end:
+    while _held and time.monotonic() < end:
         # Sleeping releases the GIL.
         time.sleep(1e-3)

@@ -8,7 +8,7 @@ import iree.runtime as rt
 import numpy as np
 import torch
 
-from pipelines.iree.exit import keep_alive, lend, release_at_exit
+from pipelines.iree.exit import keep_alive, release_at_exit, wait_at_exit
 from pipelines.iree.open_devices import device_error
 from pipelines.iree.weight_files import ALIGNMENT, as_bytes
 from unmess.core.errors.error import Error
@@ -91,8 +91,10 @@ class Transfer:
             and tensor.data_ptr() % ALIGNMENT == 0
             and tensor.dtype not in _FLOAT8
         ):
-            # The view keeps the tensor's memory alive.
-            return self._device.from_dlpack_capsule(torch.utils.dlpack.to_dlpack(lend(tensor)))
+            # The view refers to an object of its own, which keeps the tensor's memory alive.
+            lent = tensor.detach()
+            wait_at_exit(lent)
+            return self._device.from_dlpack_capsule(torch.utils.dlpack.to_dlpack(lent))
         try:
             buffer = self._allocator.allocate_buffer_copy(
                 memory_type=_DEVICE,
@@ -146,6 +148,7 @@ class Transfer:
             # Some drivers need page-aligned memory.
             with contextlib.suppress(ValueError):
                 host = self._allocator.import_host_allocation(target, _HOST, _READ_BACK)
+                wait_at_exit(target)
         is_target = host is not None
         if host is None:
             host = self._allocator.allocate_buffer(
