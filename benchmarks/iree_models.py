@@ -182,6 +182,7 @@ def _tensors(tree: Any) -> list[torch.Tensor]:
 
 
 def model_of(name: str) -> tuple[torch.nn.Module, tuple, dict]:
+    """Returns a model with its arguments: a source with a colon, or one of three names."""
     import transformers
 
     from importers.sources import find_source
@@ -198,7 +199,9 @@ def model_of(name: str) -> tuple[torch.nn.Module, tuple, dict]:
     if name == "gpt2":
         config = transformers.GPT2Config(use_cache=False)
         return transformers.GPT2LMHeadModel(config).eval(), (ids,), {}
-    return transformers.BertModel(transformers.BertConfig()).eval(), (ids,), {}
+    if name == "bert-base":
+        return transformers.BertModel(transformers.BertConfig()).eval(), (ids,), {}
+    raise SystemExit(f"unknown model {name!r}: write a source, such as torchvision:resnet18")
 
 
 if __name__ == "__main__":
