@@ -82,16 +82,13 @@ def unit_length(b: Builder) -> str:
 @NORMALIZATIONS.add()
 def attention(b: Builder) -> str:
     dtype = b.pick(*FLOATS)
-    batch, heads, depth = b.pick(1, 2), b.pick(1, 2, 4), b.pick(4, 8, 3)
-    queries, keys, groups = b.integer(1, 5), b.integer(1, 6), b.pick(heads, 1)
-    q = b.new((batch, heads, queries, depth), dtype, "generic")
-    k, v = (b.new((batch, groups, keys, depth), dtype, "generic") for _ in range(2))
+    heads, depth, queries, keys = b.pick(1, 2), b.pick(4, 8, 3), b.integer(1, 5), b.integer(1, 6)
+    q, k, v = (b.new((1, heads, n, depth), dtype, "generic") for n in (queries, keys, keys))
     if b.chance(30):
         mask = f", attn_mask={b.new((queries, keys), dtype, 'small')}"
     else:
         mask = b.pick("", ", is_causal=True", ", scale=0.3")
-    shared = "" if groups == heads else ", enable_gqa=True"
-    return f"F.scaled_dot_product_attention({q}, {k}, {v}{mask}{shared})"
+    return f"F.scaled_dot_product_attention({q}, {k}, {v}{mask})"
 
 
 @NORMALIZATIONS.add()
