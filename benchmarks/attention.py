@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
-import tempfile
 from unittest import mock
 
 import torch
 from torch.nn import functional as F
 
-import unmess
-from benchmarks.iree_models import difference_of, in_a_row
+from benchmarks.rewrites import milliseconds, print_heading
 from pipelines import attention_blocks
 
-RUNNERS = ("reference", "iree-cpu")
 # Images, heads, tokens, elements of a head, and whether a token sees only earlier ones.
 CASES = (
     (1, 12, 197, 64, False),
@@ -31,15 +27,10 @@ CASES = (
 )
 # No attention is large enough.
 _NEVER = attention_blocks.Limits(least=1 << 62, block=1, count=1)
-# The largest allowed difference from eager, relative to the largest magnitude.
-_TOLERANCE = 1e-5
 
 
 def main() -> None:
-    print(f"{torch.get_num_threads()} threads; milliseconds")
-    sides = [f"{runner}, {way}" for runner in RUNNERS for way in ("whole", "blocks")]
-    print(f"| images × heads × tokens × elements | scores | eager | {' | '.join(sides)} |")
-    print(f"|{' --- |' * (3 + len(sides))}", flush=True)
+    print_heading(["images × heads × tokens × elements", "scores"], ("whole", "blocks"))
     for case in CASES:
         _row(*case)
 
@@ -48,26 +39,14 @@ def _row(images: int, heads: int, tokens: int, elements: int, is_causal: bool) -
     torch.manual_seed(0)
     model = functools.partial(F.scaled_dot_product_attention, is_causal=is_causal)
     args = tuple(torch.randn(images, heads, tokens, elements) for _ in range(3))
-    program = unmess.capture(model, args)
-    calls = {"eager": model}
-    for runner in RUNNERS:
-        # The key of a compiled program does not contain the choice.
-        whole = mock.patch.multiple(attention_blocks, IN_ORDER=_NEVER, IN_PARALLEL=_NEVER)
-        for way, choice in (("whole", whole), ("blocks", contextlib.nullcontext())):
-            with tempfile.TemporaryDirectory() as folder, choice:
-                os.environ["UNMESS_CACHE"] = folder
-                calls[f"{runner}, {way}"] = unmess.load(program, on=runner)
-    with torch.no_grad():
-        expected = model(*args)
-        for side, call in calls.items():
-            difference = difference_of(call(*args), expected)
-            if difference > _TOLERANCE:
-                raise SystemExit(f"{tokens} tokens, {side}: the result differs by {difference:.1e}")
-        seconds = in_a_row(calls, args)
-    cells = " | ".join(f"{1000 * seconds[side]:.2f}" for side in calls)
+    times = milliseconds(model, args, _whole)
     name = f"{images}×{heads}×{tokens}×{elements}{', causal' if is_causal else ''}"
     scores = images * heads * tokens**2 * 4 / 1e6
-    print(f"| {name} | {scores:.0f} MB | {cells} |", flush=True)
+    print(f"| {name} | {scores:.0f} MB | {' | '.join(times)} |", flush=True)
+
+
+def _whole() -> contextlib.AbstractContextManager[object]:
+    return mock.patch.multiple(attention_blocks, IN_ORDER=_NEVER, IN_PARALLEL=_NEVER)
 
 
 if __name__ == "__main__":

@@ -7,17 +7,13 @@ The sides alternate. `zeros` is torch-mlir's own lowering, without the step
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
 from unittest import mock
 
 import torch
 from torch import nn
 
-import unmess
-from benchmarks.iree_models import difference_of, in_a_row
+from benchmarks.rewrites import milliseconds, print_heading
 
-RUNNERS = ("reference", "iree-cpu")
 # Channels, filters, the length of the side of the kernel, stride, padding, output padding, groups,
 # and the sizes of the image.
 CASES = (
@@ -35,15 +31,10 @@ CASES = (
     (32, 16, 3, 2, 1, 1, 1, (8, 28, 28)),
 )
 _LAYERS = {1: nn.ConvTranspose1d, 2: nn.ConvTranspose2d, 3: nn.ConvTranspose3d}
-# The largest allowed difference from eager, relative to the largest magnitude.
-_TOLERANCE = 1e-5
 
 
 def main() -> None:
-    print(f"{torch.get_num_threads()} threads; milliseconds")
-    sides = [f"{runner}, {way}" for runner in RUNNERS for way in ("zeros", "phases")]
-    print(f"| channels, kernel, stride, groups; image | eager | {' | '.join(sides)} |")
-    print(f"|{' --- |' * (2 + len(sides))}", flush=True)
+    print_heading(["channels, kernel, stride, groups; image"], ("zeros", "phases"))
     for case in CASES:
         _row(*case)
 
@@ -62,27 +53,15 @@ def _row(
     layer = _LAYERS[len(image)]
     model = layer(channels, filters, kernel, stride, padding, output_padding, groups).eval()
     x = torch.randn(1, channels, *image)
-    program = unmess.capture(model, (x,))
-    calls = {"eager": model}
-    for runner in RUNNERS:
-        # The key of a compiled program does not contain the choice.
-        zeros = mock.patch(
-            "pipelines.output_dialects.transposed_convolutions._by_phases", return_value=None
-        )
-        for way, choice in (("zeros", zeros), ("phases", contextlib.nullcontext())):
-            with tempfile.TemporaryDirectory() as folder, choice:
-                os.environ["UNMESS_CACHE"] = folder
-                calls[f"{runner}, {way}"] = unmess.load(program, on=runner)
-    with torch.no_grad():
-        expected = model(x)
-        for side, call in calls.items():
-            difference = difference_of(call(x), expected)
-            if difference > _TOLERANCE:
-                raise SystemExit(f"{model} on {side}: the result differs by {difference:.1e}")
-        seconds = in_a_row(calls, (x,))
-    cells = " | ".join(f"{1000 * seconds[side]:.2f}" for side in calls)
+    times = milliseconds(model, (x,), _with_zeros)
     name = f"{channels}→{filters}, {kernel}, {stride}, {groups}; {'×'.join(map(str, image))}"
-    print(f"| {name} | {cells} |", flush=True)
+    print(f"| {name} | {' | '.join(times)} |", flush=True)
+
+
+def _with_zeros() -> contextlib.AbstractContextManager[object]:
+    return mock.patch(
+        "pipelines.output_dialects.transposed_convolutions._by_phases", return_value=None
+    )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 
 def element_bytes(element: ir.Type) -> int:
-    """Returns the number of bytes of an element of a memref. Booleans have one byte each."""
+    """Returns the number of bytes of an element in memory. Booleans have one byte each."""
     if isinstance(element, ir.ComplexType):
         return 2 * element_bytes(element.element_type)
     if isinstance(element, ir.IndexType):
