@@ -8,6 +8,7 @@ from torch_mlir import ir
 
 from pipelines.ir.expressions import Scalar, select
 from pipelines.ir.modules import find_operations, replace_operations
+from pipelines.ir.powers import expand_power
 from pipelines.iree.elementary import functions, trigonometry
 from pipelines.pipeline import Step
 
@@ -70,6 +71,8 @@ def _with_its_zeros(operation: ir.Operation) -> ir.Value:
 def _computed(operation: ir.Operation) -> ir.Value:
     if _loses_zeros(operation):
         return _with_its_zeros(operation)
+    if operation.name == "math.powf" and (expanded := expand_power(operation)):
+        return expanded
     wide = ir.F64Type.get()
     operands = [Scalar(operand).to(wide) for operand in operation.operands]
     return _function(operation)(*operands).to(operation.result.type).value

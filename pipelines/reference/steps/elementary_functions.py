@@ -10,7 +10,7 @@ from torch_mlir import ir
 from pipelines.ir.expressions import Scalar
 from pipelines.ir.lazy_dialects import func
 from pipelines.ir.modules import find_operations, replace_operations
-from pipelines.ir.values import producer_named
+from pipelines.ir.powers import expand_power
 
 _FILE = Path(__file__).with_suffix(".mlir")
 _PREFIX = "unmess_elementary_"
@@ -46,33 +46,12 @@ def _expm1(operation: ir.Operation) -> ir.Value | None:
     return ((x * 0.5).math("tanh") * (x.math("exp") + 1)).value
 
 
-def _power(operation: ir.Operation) -> ir.Value | None:
-    """Expands the exponents that eager's kernel special-cases, in the same way."""
-    base, exponent = operation.operands
-    constant = producer_named(exponent, "arith.constant")
-    if constant is None:
-        return None
-    number = constant.attributes["value"]
-    if not isinstance(number, ir.FloatAttr):
-        return None
-    expansion = _POWERS.get(number.value)
-    return None if expansion is None else expansion(Scalar(base)).value
-
-
-_POWERS: dict[float, Callable[[Scalar], Scalar]] = {
-    0.5: lambda base: base.math("sqrt"),
-    2.0: lambda base: base * base,
-    3.0: lambda base: base * base * base,
-    -0.5: lambda base: 1 / base.math("sqrt"),
-    -1.0: lambda base: 1 / base,
-    -2.0: lambda base: 1 / (base * base),
-}
 _EXPANSIONS: dict[str, Callable[[ir.Operation], ir.Value | None]] = {
     "math.exp": _call,
     "math.expm1": _expm1,
     "math.erf": _call,
     "math.tanh": _call,
-    "math.powf": _power,
+    "math.powf": expand_power,
 }
 
 

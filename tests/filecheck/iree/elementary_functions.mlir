@@ -33,6 +33,20 @@ func.func @narrow(%x: f32) -> f32 {
   return %0 : f32
 }
 
+// Powers with a few constant exponents, as in norms, are products and square roots.
+// CHECK-LABEL: func.func @norm(
+// CHECK-SAME:    %[[X:.*]]: f32, %[[Y:.*]]: f64)
+// CHECK-DAG:     arith.mulf %[[X]], %[[X]] : f32
+// CHECK-DAG:     math.sqrt %[[Y]] : f64
+// CHECK:         return
+func.func @norm(%x: f32, %y: f64) -> (f32, f64) {
+  %two = arith.constant 2.0 : f32
+  %half = arith.constant 0.5 : f64
+  %0 = math.powf %x, %two : f32
+  %1 = math.powf %y, %half : f64
+  return %0, %1 : f32, f64
+}
+
 // Other functions are not changed.
 // CHECK-LABEL: func.func @others(
 // CHECK-NEXT:    math.tanh %arg0 : f32
