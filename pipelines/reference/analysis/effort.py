@@ -10,6 +10,16 @@ from pipelines.ir.contraction import find_contraction, loop_sizes
 from pipelines.ir.modules import find_operations
 from pipelines.ir.values import constant_integer
 
+# Operations that are counted as work. An insertion of an element is a part of a sort's loops.
+_COUNTED = (
+    "linalg.generic",
+    "memref.copy",
+    "tensor.insert",
+    "tensor.insert_slice",
+    "tensor.pad",
+    "tm_tensor.scan",
+    "tm_tensor.scatter",
+)
 # Average number of innermost iterations per compiled operation and call up to which optimization
 # takes longer than it saves in a hundred calls. Equal operations are compiled once, and compiled
 # programs are cached. LLVM's level 2 takes 5 to 10 ms more for an operation, and saves 2 to 5 ns in
@@ -35,42 +45,72 @@ _REUSED = 4
 def optimization_level(module: ir.Module) -> int:
     """Returns LLVM's optimization level for a module whose linalg operations are all generic.
 
-    Dynamic sizes and trip counts count as infinite. A `scf.while` counts once.
+    Counts the iterations of linalg and tm_tensor operations, and of copies and sorts. Dynamic
+    sizes and trip counts count as infinite. A `scf.while` counts once.
     """
     with module.context:
-        generics = find_operations(module, lambda each: each.name == "linalg.generic")
-        total = sum(_iterations(each) * _repetitions(each) for each in generics)
-        compiled = {_form(each) for each in generics}
+        counted = find_operations(module, _is_counted)
+        total = sum(map(_iterations, counted))
+        compiled = {_form(each) for each in counted}
     return 0 if total <= _LITTLE * len(compiled) else _OPTIMIZED
 
 
-def _iterations(generic: ir.Operation) -> float:
+def _is_counted(operation: ir.Operation) -> bool:
+    return operation.name in _COUNTED
+
+
+def _iterations(operation: ir.Operation) -> float:
+    """Returns the number of iterations in one run of an operation that is counted."""
+    if operation.name == "linalg.generic":
+        return _turns(operation) * _repetitions(operation)
+    if operation.name == "tensor.insert":
+        # The loops of a sort insert all elements of a row, but their trip counts are not constant.
+        return _elements(operation.operands[1]) * _repetitions(operation, of_unknown=1)
+    value = operation.results[0] if operation.name == "tensor.pad" else operation.operands[0]
+    return _elements(value) * _repetitions(operation)
+
+
+def _turns(generic: ir.Operation) -> float:
     """Returns the product of a linalg operation's loop ranges; infinity if one is unknown."""
     return math.prod(math.inf if size is None else size for size in loop_sizes(generic))
 
 
-def _form(generic: ir.Operation) -> tuple:
+def _elements(value: ir.Value) -> float:
+    """Returns the number of elements of a tensor or memref; infinity if it is dynamic."""
+    kind = ir.ShapedType(value.type)
+    return math.prod(kind.shape) if kind.has_static_shape else math.inf
+
+
+def _form(operation: ir.Operation) -> tuple:
     """Returns a key that is equal for operations that share a compiled function, as a rule."""
-    types = tuple(str(operand.type) for operand in generic.operands)
-    body = tuple(each.name for each in generic.regions[0].blocks[0].operations)
-    return str(generic.attributes["indexing_maps"]), types, body
+    types = tuple(str(operand.type) for operand in operation.operands)
+    if operation.name != "linalg.generic":
+        return operation.name, types
+    body = tuple(each.name for each in operation.regions[0].blocks[0].operations)
+    return str(operation.attributes["indexing_maps"]), types, body
 
 
-def _repetitions(operation: ir.Operation) -> float:
-    """Returns the product of the trip counts of the `scf.for` loops around an operation."""
+def _repetitions(operation: ir.Operation, of_unknown: float = math.inf) -> float:
+    """Returns the product of the trip counts of the `scf.for` loops around an operation.
+
+    Args:
+        of_unknown: counts for a loop whose bounds are not constant.
+    """
     repetitions = 1.0
     parent = operation.parent
     while parent is not None and parent.name != "builtin.module":
         if parent.operation.name == "scf.for":
-            repetitions *= _trips(parent.operation)
+            trips = _trips(parent.operation)
+            repetitions *= of_unknown if trips is None else trips
         parent = parent.operation.parent
     return repetitions
 
 
-def _trips(loop: ir.Operation) -> float:
+def _trips(loop: ir.Operation) -> int | None:
+    """Returns the trip count of a loop; None if its bounds are not constant."""
     bounds = [constant_integer(value) for value in list(loop.operands)[:3]]
     if None in bounds:
-        return math.inf
+        return None
     start, end, step = bounds
     return max(-(-(end - start) // step), 0)
 
@@ -109,4 +149,4 @@ def deserves_schedule(generic: ir.Operation, calls: float = 1) -> bool:
     must have vector code if and only if the whole operation has it on one thread.
     """
     is_shared = PART in generic.attributes or work(generic) >= 2 * ENOUGH
-    return is_shared or _iterations(generic) * calls >= _FEW
+    return is_shared or _turns(generic) * calls >= _FEW

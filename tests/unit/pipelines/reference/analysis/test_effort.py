@@ -5,6 +5,7 @@ from torch_mlir import ir
 
 from pipelines.ir.modules import find_operations
 from pipelines.reference.analysis.effort import PART, deserves_schedule, optimization_level
+from unmess.core.ir.dialects import context_of_all
 
 MATMUL = """
 #a = affine_map<(m, n, k) -> (m, k)>
@@ -39,6 +40,39 @@ func.func @main(%x: tensor<{n}xf32>, %w: tensor<3xf32>, %y: tensor<{m}xf32>) -> 
   return %0 : tensor<{m}xf32>
 }}
 """
+COPY = """
+func.func @main(%x: tensor<{n}xf32>, %y: tensor<{m}xf32>) -> tensor<{m}xf32> {{
+  %0 = tensor.insert_slice %x into %y[1] [{n}] [1] : tensor<{n}xf32> into tensor<{m}xf32>
+  return %0 : tensor<{m}xf32>
+}}
+"""
+# The inner trip count is not a constant, as in a merge sort.
+ROWS = """
+func.func @main(%x: tensor<{n}xf32>, %runs: index, %number: f32) -> tensor<{n}xf32> {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %rows = arith.constant {rows} : index
+  %0 = scf.for %row = %c0 to %rows step %c1 iter_args(%a = %x) -> tensor<{n}xf32> {{
+    %1 = scf.for %run = %c0 to %runs step %c1 iter_args(%b = %a) -> tensor<{n}xf32> {{
+      %2 = tensor.insert %number into %b[%run] : tensor<{n}xf32>
+      scf.yield %2 : tensor<{n}xf32>
+    }}
+    scf.yield %1 : tensor<{n}xf32>
+  }}
+  return %0 : tensor<{n}xf32>
+}}
+"""
+SCAN = """
+func.func @main(%x: tensor<{n}xf32>, %y: tensor<{n}xf32>, %z: tensor<f32>) -> tensor<{n}xf32> {{
+  %0:2 = tm_tensor.scan dimension(0) inclusive(true)
+      ins(%x : tensor<{n}xf32>) outs(%y, %z : tensor<{n}xf32>, tensor<f32>) {{
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.addf %a, %b : f32
+    tm_tensor.yield %1 : f32
+  }} -> tensor<{n}xf32>, tensor<f32>
+  return %0#0 : tensor<{n}xf32>
+}}
+"""
 
 
 @pytest.mark.parametrize(
@@ -51,10 +85,17 @@ func.func @main(%x: tensor<{n}xf32>, %w: tensor<3xf32>, %y: tensor<{m}xf32>) -> 
         (MATMUL.format(m="?", n=4, k=4), 2),
         (POOL.format(n=1002, m=1000), 0),
         (POOL.format(n=100_002, m=100_000), 2),
+        (COPY.format(n=1000, m=100_000), 0),
+        (COPY.format(n=100_000, m=200_000), 2),
+        (ROWS.format(n=100, rows=10), 0),
+        (ROWS.format(n=100, rows=1000), 2),
+        (ROWS.format(n=100_000, rows=1), 2),
+        (SCAN.format(n=1000), 0),
+        (SCAN.format(n=100_000), 2),
     ],
 )
 def test_level(text, level):
-    with ir.Context():
+    with context_of_all():
         assert optimization_level(ir.Module.parse(text)) == level
 
 
