@@ -74,6 +74,12 @@ def elements_along_selected(x, places):
     return torch.take_along_dim(x[x > 0], places, -1)
 
 
+def overlapping_blocks(x, fewer):
+    shifted = F.fold(x, (5, 6), 3)
+    # Blocks with gaps, and with an overlap at the border of the image.
+    return shifted, F.fold(fewer, (9, 6), (3, 3), dilation=(2, 1), padding=(1, 0), stride=(3, 3))
+
+
 def best_two(x):
     # Eager does not define the order, so the result is a set.
     return torch.zeros_like(x).scatter(1, torch.topk(x, 2, sorted=False).indices, 1.0)
@@ -592,6 +598,7 @@ CASES = [
         ),
         None,
     ),
+    Case("fold", overlapping_blocks, (random(2, 18, 12), random(2, 18, 6)), None),
     Case("assertions about tensors", assertion, (random(3).abs() + 1,), None),
     Case(
         "booleans compared with integers",

@@ -110,7 +110,13 @@ op(
 op("F.conv_transpose2d", C(X2, "f32[4,3,2,2]", dilation=2), C(X2, "f32[4,2,2,2]", groups=2))
 op("F.conv_transpose3d", C(X3, "f32[2,3,2,2,2]", stride=2))
 op("F.unfold", C(X2, (2, 3)), C(X2, 2, stride=2, padding=1, dilation=2), accuracy=EXACT)
-op("F.fold", C("f32[2,12,6]", (4, 3), (2, 2)), C("f32[1,8,4]", (4, 4), 2, stride=2))
+op(
+    "F.fold",
+    C("f32[2,12,6]", (4, 3), (2, 2)),
+    C("f32[1,8,4]", (4, 4), 2, stride=2),
+    C("f32[12,9]", (6, 5), (3, 2), dilation=(1, 2), padding=(1, 0), stride=(2, 1)),
+    accuracy=EXACT,
+)
 
 # Pooling.
 op("F.max_pool1d", C(X1, 2), C(X1, 3, stride=1, padding=1), accuracy=CHOICE)
