@@ -1,8 +1,40 @@
-"""Convolutions that torch-mlir does not lower, by those that it lowers."""
+"""Convolutions that torch-mlir does not lower, or to slow code, by others."""
 
 from __future__ import annotations
 
 import torch
+
+
+def grouped_1d_convolution(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    transposed: bool,
+    output_padding: list[int],
+    groups: int,
+) -> torch.Tensor:
+    """Computes a grouped 1-d convolution as a 2-d one of images of height 1.
+
+    The arguments are those of `aten.convolution`. Returns NotImplemented for other convolutions.
+    """
+    if transposed or groups == 1 or x.dim() != 3:
+        return NotImplemented
+    stride, padding, dilation = _per_axis(1, stride, padding, dilation)
+    result = torch.ops.aten.convolution(
+        x.unsqueeze(2),
+        weight.unsqueeze(2),
+        bias,
+        [1, *stride],
+        [0, *padding],
+        [1, *dilation],
+        False,
+        [0, 0],
+        groups,
+    )
+    return result.squeeze(2)
 
 
 def grouped_3d_convolution(

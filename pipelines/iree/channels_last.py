@@ -13,7 +13,18 @@ from functools import partial
 
 from torch_mlir import ir
 
-from pipelines.ir.tensor_ops import is_of_zeros, permuted, sizes_of, sliced, transposed, zeros
+from pipelines.ir.modules import find_operations
+from pipelines.ir.tensor_ops import (
+    Size,
+    is_of_zeros,
+    permuted,
+    product_of,
+    reshaped,
+    sizes_of,
+    sliced,
+    transposed,
+    zeros,
+)
 from pipelines.ir.values import producer, producer_named
 from pipelines.iree import convolution_3d, flat_convolutions
 from pipelines.iree.barriers import barrier
@@ -46,12 +57,19 @@ def to_fast_channels_last(module: ir.Module) -> None:
     of bytes. A strided 1×1 convolution becomes an unstrided one of a strided slice, because IREE
     compiles the strided one to scalar code.
     """
-    rewrite_functions(module, partial(_FastChannelsLast, values_at_load(module)))
+    _rewrite(module, _FastChannelsLast)
 
 
 def to_fast_channels_last_few_registers(module: ir.Module) -> None:
     """Does the same for CPUs with 16 vector registers, where more convolutions become products."""
-    rewrite_functions(module, partial(_FewRegisters, values_at_load(module)))
+    _rewrite(module, _FewRegisters)
+
+
+def _rewrite(module: ir.Module, kind: type[_FastChannelsLast]) -> None:
+    with module.context:
+        for operation in find_operations(module, lambda each: each.name == _GROUPED):
+            _separate_groups(operation)
+    rewrite_functions(module, partial(kind, values_at_load(module)))
 
 
 class _FastChannelsLast(ChannelsLast):
@@ -243,6 +261,50 @@ def _splits_channels(operation: ir.Operation) -> bool:
     return len(list(operation.attributes["reassociation"])[1]) > 1
 
 
+def _separate_groups(operation: ir.Operation) -> None:
+    """Splits or joins the groups of a convolution by reshapes that leave all other axes alone.
+
+    A reshape next to a 1-D convolution also adds or removes the axis of size 1 that makes it a 2-D
+    convolution.
+    """
+    split, users = producer(operation.operands[0]), _users(operation)
+    with operation.location:
+        if _reshapes_more_than_groups(split, "tensor.expand_shape"):
+            sizes = sizes_of(operation.operands[0])
+            with ir.InsertionPoint(operation):
+                groups = _without_groups(split)
+                planar = reshaped(split.name, split.operands[0], _joined(sizes), groups)
+                operation.operands[0] = reshaped(split.name, planar, sizes, _GROUPS)
+        if len(users) == 1 and _reshapes_more_than_groups(users[0], "tensor.collapse_shape"):
+            (join,) = users
+            sizes = _joined(sizes_of(operation.results[0]))
+            with ir.InsertionPoint(join):
+                planar = reshaped(join.name, operation.results[0], sizes, _GROUPS)
+                groups = _without_groups(join)
+                whole = [product_of([sizes[axis] for axis in group]) for group in groups]
+                result = reshaped(join.name, planar, whole, groups)
+            join.results[0].replace_all_uses_with(result)
+            join.erase()
+
+
+def _reshapes_more_than_groups(operation: ir.Operation | None, name: str) -> bool:
+    """Returns whether a reshape is of groups and channels, axes 1 and 2, and also of other axes."""
+    if operation is None or operation.name != name:
+        return False
+    groups = _reassociation(operation)
+    return groups != _GROUPS and any(group[:2] == [1, 2] for group in groups)
+
+
+def _joined(sizes: list[Size]) -> list[Size]:
+    """Returns sizes with a single axis for groups and channels."""
+    return [sizes[0], sizes[1] * sizes[2], *sizes[3:]]
+
+
+def _without_groups(reshape: ir.Operation) -> list[list[int]]:
+    """Returns the reassociation of a reshape whose axes 1 and 2 are joined to one axis."""
+    return [[axis - (axis > 1) for axis in group if axis != 2] for group in _reassociation(reshape)]
+
+
 def _joins_groups(operation: ir.Operation) -> bool:
     """Returns whether a grouped float convolution has an expanded image and a collapsed result."""
     image, _, init = operation.operands
@@ -274,8 +336,12 @@ def windows_of(operation: ir.Operation) -> tuple[list[int], list[int]]:
 def _has_groups(operation: ir.Operation | None, name: str) -> bool:
     if operation is None or operation.name != name:
         return False
-    groups = array(operation.attributes["reassociation"])
-    return [[axis.value for axis in array(group)] for group in groups] == _GROUPS
+    return _reassociation(operation) == _GROUPS
+
+
+def _reassociation(reshape: ir.Operation) -> list[list[int]]:
+    groups = array(reshape.attributes["reassociation"])
+    return [[axis.value for axis in array(group)] for group in groups]
 
 
 def _is_static_with_window(operation: ir.Operation) -> bool:

@@ -74,6 +74,11 @@ def elements_along_selected(x, places):
     return torch.take_along_dim(x[x > 0], places, -1)
 
 
+def sequences_in_groups(x, weight, depthwise):
+    joined = F.conv1d(x, weight, None, stride=2, padding=1, dilation=2, groups=2)
+    return joined, F.conv1d(x, depthwise, groups=4)
+
+
 def overlapping_blocks(x, fewer):
     shifted = F.fold(x, (5, 6), 3)
     # Blocks with gaps, and with an overlap at the border of the image.
@@ -596,6 +601,12 @@ CASES = [
             ),
             random(2, 3, 4),
         ),
+        None,
+    ),
+    Case(
+        "grouped 1-d convolution",
+        sequences_in_groups,
+        (random(2, 4, 9), random(6, 2, 3), random(4, 1, 2)),
         None,
     ),
     Case("fold", overlapping_blocks, (random(2, 18, 12), random(2, 18, 6)), None),

@@ -196,6 +196,23 @@ func.func @grouped(%x: tensor<1x6x5x6xf32>, %w: tensor<2x4x3x3x3xf32>) -> tensor
   return %1 : tensor<1x8x2x4xf32>
 }
 
+// A grouped 1-D convolution is one of images of height 1. The reshapes of the groups and of the
+// height are one operation on each side.
+// CHECK-LABEL: func.func @grouped_lines(
+// CHECK:         tensor.expand_shape %arg0 {{\[\[}}0], [1, 2], [3]] {{.*}} into tensor<1x6x1x6xf32>
+// CHECK:         linalg.batch_matmul ins(%{{.*}}, %{{.*}} : tensor<2x4x9xf32>, tensor<2x9x4xf32>)
+// CHECK:         %[[IMAGE:.*]] = linalg.transpose {{.*}} outs(%{{.*}} : tensor<1x8x1x4xf32>)
+// CHECK:         tensor.collapse_shape %[[IMAGE]] {{\[\[}}0], [1, 2], [3]] : tensor<1x8x1x4xf32> into tensor<1x8x4xf32>
+func.func @grouped_lines(%x: tensor<1x6x6xf32>, %w: tensor<2x4x3x1x3xf32>) -> tensor<1x8x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %image = tensor.expand_shape %x [[0], [1, 2, 3], [4]] output_shape [1, 2, 3, 1, 6] : tensor<1x6x6xf32> into tensor<1x2x3x1x6xf32>
+  %e = tensor.empty() : tensor<1x2x4x1x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1x2x4x1x4xf32>) -> tensor<1x2x4x1x4xf32>
+  %0 = linalg.conv_2d_ngchw_gfchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%image, %w : tensor<1x2x3x1x6xf32>, tensor<2x4x3x1x3xf32>) outs(%f : tensor<1x2x4x1x4xf32>) -> tensor<1x2x4x1x4xf32>
+  %1 = tensor.collapse_shape %0 [[0], [1, 2, 3], [4]] : tensor<1x2x4x1x4xf32> into tensor<1x8x4xf32>
+  return %1 : tensor<1x8x4xf32>
+}
+
 // Convolutions with more than 1 MB of weights become matrix products. The f16 weights have less.
 // CHECK-LABEL: func.func @large(
 // CHECK:         linalg.conv_2d_nhwc_hwcf
