@@ -87,10 +87,10 @@ def _transform(constant: Constant, z: Complex, forward: bool, kept: int | None =
     size = z.real.shape[-1]
     if size <= _DIRECT:
         return _direct(constant, z, forward, size if kept is None else kept)
-    if z.imaginary is None:
-        z = Complex(z.real, torch.zeros_like(z.real))
     factor = _factor(size)
     if factor == 1:
+        if z.imaginary is None:
+            z = Complex(z.real, torch.zeros_like(z.real))
         result = _by_convolution(constant, z, forward)
     else:
         result = _by_factors(constant, z, forward, factor, size // factor)
@@ -102,18 +102,26 @@ def _direct(constant: Constant, z: Complex, forward: bool, kept: int) -> Complex
     cosines = constant(*_wave("cos", size, kept, dtype))
     sines = constant(*_wave("sin", size, kept, dtype))
     sign = -1 if forward else 1
-    real, imaginary = z.real @ cosines, sign * (z.real @ sines)
+    real, imaginary = _product(z.real, cosines), sign * _product(z.real, sines)
     if z.imaginary is not None:
-        real = real - sign * (z.imaginary @ sines)
-        imaginary = imaginary + z.imaginary @ cosines
+        real = real - sign * _product(z.imaginary, sines)
+        imaginary = imaginary + _product(z.imaginary, cosines)
     return Complex(real, imaginary)
+
+
+def _product(x: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+    """Multiplies rows by a matrix: `matmul` would repeat it for each matrix of a transposed `x`."""
+    return (x.reshape(-1, x.shape[-1]) @ matrix).reshape(*x.shape[:-1], matrix.shape[-1])
 
 
 def _by_factors(constant: Constant, z: Complex, forward: bool, a: int, b: int) -> Complex:
     """Transforms length a·b in two steps. Input index: j1·b + j2; output index: k1 + a·k2."""
     dtype = z.real.dtype
-    rows = z.map(lambda part: part.reshape(*part.shape[:-1], a, b).transpose(-1, -2))
-    rows = _transform(constant, rows, forward)
+
+    def split(part: torch.Tensor | None) -> torch.Tensor | None:
+        return None if part is None else part.reshape(*part.shape[:-1], a, b).transpose(-1, -2)
+
+    rows = _transform(constant, Complex(split(z.real), split(z.imaginary)), forward)
     sign = -1 if forward else 1
     twiddle = Complex(
         constant(*_twiddle("cos", a, b, dtype)), sign * constant(*_twiddle("sin", a, b, dtype))
@@ -164,7 +172,7 @@ def _to_real(constant: Constant, z: Complex, size: int) -> Complex:
     if size <= _DIRECT:
         cosines = constant(*_inverse_wave("cos", size, dtype))
         sines = constant(*_inverse_wave("sin", size, dtype))
-        return Complex(z.real @ cosines - z.imaginary @ sines, None)
+        return Complex(_product(z.real, cosines) - _product(z.imaginary, sines), None)
     # Ignore the imaginary parts of element 0 and, for an even size, of the middle element.
     inner = slice(1, (size + 1) // 2)
     real = torch.cat([z.real, z.real[..., inner].flip(-1)], -1)
