@@ -22,6 +22,7 @@ BENCHMARKS = {
     "integers": ("integer programs: both runners, eager and ONNX Runtime, five models", "3 min"),
     "large_model": ("capture and lower to linalg: a Llama of a billion parameters", "2 min"),
     "load": ("loading a model, first and again: both runners and Inductor", "5 min"),
+    "operators": ("240 common operators: both runners and eager, slowest first", "10 min"),
     "partition": ("compiled regions and eager operators, ten models; cost of a region", "15 min"),
     "peers": ("both runners, eager, Inductor, ONNX Runtime and OpenVINO, ten models", "40 min"),
     "presets": ("iree-cpu: every preset, three models", "3 min"),
