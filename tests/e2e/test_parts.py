@@ -63,6 +63,47 @@ def test_results_do_not_depend_on_the_number_of_threads(threads, inputs):
     assert all(map(torch.equal, run(*inputs), results[1]))
 
 
+class Dynamic(nn.Module):
+    """Operations of which a dynamic axis, or an axis next to it, is split."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(96, 640)
+        self.few = nn.Linear(640, 24)
+        self.convolution = nn.Conv2d(8, 16, 3, padding=1)
+        self.depthwise = nn.Conv2d(16, 16, 3, padding=1, stride=2, groups=16)
+
+    def forward(self, rows, images):
+        hidden = self.linear(rows).tanh()
+        scores = (hidden @ hidden.mT).softmax(-1)
+        features = self.convolution(images).relu()
+        place = torch.arange(rows.shape[0])[:, None] + hidden
+        return self.few(scores @ hidden), self.depthwise(features), place, rows.sum(-1)
+
+
+def test_dynamic_sizes_do_not_depend_on_the_number_of_threads(threads):
+    """Some sizes are too small for several threads, and some leave a shorter last part, or none."""
+    torch.manual_seed(0)
+    model = Dynamic().eval()
+    rows, images = torch.randn(7, 96), torch.randn(2, 8, 40, 40)
+    sizes = {0: torch.export.Dim("rows", min=0)}, {0: torch.export.Dim("images", min=0)}
+    runs = {}
+    for count in (1, 2, 3, 4):
+        threads(count)
+        program = unmess.capture(model, (rows, images), dynamic_shapes=sizes)
+        runs[count] = unmess.load(program, on="reference")
+    for length, number in ((1000, 5), (5, 1), (97, 3), (0, 0), (1, 2)):
+        rows, images = torch.randn(length, 96), torch.randn(number, 8, 40, 40)
+        results = {}
+        for count, run in runs.items():
+            threads(count)
+            results[count] = run(rows, images)
+        with torch.no_grad():
+            torch.testing.assert_close(results[1], model(rows, images), rtol=1e-5, atol=1e-5)
+        for count in (2, 3, 4):
+            assert all(map(torch.equal, results[count], results[1])), (length, number, count)
+
+
 class Contractions(nn.Module):
     """Products and convolutions whose parts have few rows, other last columns or fewer rows of an
     image than the whole, or some of the images.

@@ -128,17 +128,18 @@ def calls_by_function(module: ir.Module) -> dict[str, float]:
         return {name: max(map(_repetitions, calls)) for name, calls in sites.items()}
 
 
-def work(generic: ir.Operation) -> float:
+def work(generic: ir.Operation, of_dynamic: int = 1) -> float:
     """Estimates the time of an operation, in iterations of an elementwise operation.
 
-    Dynamic sizes count as 1.
+    Args:
+        of_dynamic: counts for a dynamic size. It is regarded as large enough to reuse elements.
     """
     sizes = loop_sizes(generic)
-    turns = math.prod(size or 1 for size in sizes)
+    turns = math.prod(of_dynamic if size is None else size for size in sizes)
     found = find_contraction(generic)
     if found is None:
         return turns
-    uses = min(math.prod(sizes[d] or 1 for d in side) for side in (found.rows, found.columns))
+    uses = min(found.extent(side) for side in (found.rows, found.columns))
     return turns / (_STEPS if uses >= _REUSED else _STEPS_WITHOUT_REUSE)
 
 

@@ -47,7 +47,10 @@ class _Loop:
 
     @classmethod
     def of(cls, loop: ir.Operation) -> _Loop | None:
-        """Returns None if not all accesses are known."""
+        """Returns None if the number of parts or an access is not known."""
+        count = constant_integer(loop.operands[1])
+        if count is None:
+            return None
         body = loop.regions[0].blocks[0]
         found: list[Region] = []
         for operation in body.operations:
@@ -55,7 +58,7 @@ class _Loop:
             if accesses is None:
                 return None
             found += accesses
-        return cls(loop, constant_integer(loop.operands[1]), found)
+        return cls(loop, count, found)
 
     def absorb(self, other: _Loop | None) -> bool:
         """Moves the body of a later loop to the end of this one's. Returns False if it may not."""

@@ -1,7 +1,8 @@
 """Splits large operations into equal parts, for several threads and for the cache.
 
 A part is a range of one parallel loop. Sums are never split, so every number is computed as it
-would be by one thread.
+would be by one thread. If only dynamic loops are left to split, the program computes the number and
+the length of the parts in each call.
 
 If a program has a batch of images, its convolutions with small filters, and its other large
 operations, have a part for each image, also for one thread. Their loops are merged next, so that an
@@ -18,7 +19,9 @@ from torch_mlir import ir
 
 from pipelines.ir.contraction import Contraction, find_contraction, indexing_maps, loop_sizes
 from pipelines.ir.lazy_dialects import arith, memref, scf
+from pipelines.ir.loops import Size, index
 from pipelines.ir.modules import find_operations
+from pipelines.ir.tensor_ops import dynamic_sizes, product_of
 from pipelines.ir.values import constant_integer
 from pipelines.reference.analysis.effort import ENOUGH, PART, deserves_schedule, work
 from pipelines.reference.schedules import last_columns
@@ -43,6 +46,8 @@ _TILES = 64
 _LANES = (2, 4, 8, 16)
 # Maximum number of parts for each thread.
 _MOST = 4
+# The dynamic size for which it is decided whether to split a static loop.
+_USUAL = 16
 
 
 def split(module: ir.Module, threads: int) -> None:
@@ -63,7 +68,7 @@ def _split_function(function: ir.Operation, threads: int) -> None:
             continue
         if ROWS in operation.attributes:
             _split_rows(operation, threads, images)
-        elif operation.results or not all(map(_is_static, _types(operation))):
+        elif operation.results:
             continue
         elif images is None or not _split_images(operation, threads, images):
             _split_generic(operation, threads)
@@ -75,10 +80,6 @@ def _may_be_split(operation: ir.Operation) -> bool:
     return operation.name == "linalg.generic" or any(each in operation.attributes for each in marks)
 
 
-def _types(operation: ir.Operation) -> list[ir.Type]:
-    return [operand.type for operand in operation.operands]
-
-
 def _parts_of_images(function: ir.Operation, threads: int) -> int | None:
     """Returns the number of parts of the batch that most convolutions have, or None.
 
@@ -87,7 +88,7 @@ def _parts_of_images(function: ir.Operation, threads: int) -> int | None:
     batches: dict[int, list[float]] = {}
     for generic in find_operations(function, lambda each: each.name == "linalg.generic"):
         found = find_contraction(generic)
-        if found is not None and all(map(_is_static, _types(generic))):
+        if found is not None and all(_is_static(each.type) for each in generic.operands):
             for dimension in _images(found, indexing_maps(generic)[-1]):
                 batches.setdefault(found.sizes[dimension], []).append(work(generic))
     if not batches:
@@ -141,9 +142,11 @@ def _split_rows(outermost: ir.Operation, threads: int, images: int | None) -> No
 def _split_generic(generic: ir.Operation, threads: int) -> None:
     if threads < 2:
         return
-    total = work(generic)
+    total = work(generic, _USUAL)
     for dimension, multiple, least in _candidates(generic):
         size = loop_sizes(generic)[dimension]
+        if size is None:
+            continue
         parts = _parts(size, threads, multiple, least)
         if parts is not None and total >= parts * ENOUGH:
             _emit(generic, dimension, size // parts, parts)
@@ -153,6 +156,11 @@ def _split_generic(generic: ir.Operation, threads: int) -> None:
         has_little_rest = size - threads * length < _LITTLE_REST * size
         if multiple == _COLUMNS and has_little_rest and total >= threads * ENOUGH:
             _emit(generic, dimension, length, threads)
+            generic.erase()
+            return
+    for dimension, multiple, _ in _candidates(generic):
+        if loop_sizes(generic)[dimension] is None:
+            _emit_dynamic(generic, dimension, multiple, threads)
             generic.erase()
             return
 
@@ -229,8 +237,9 @@ def _images_and_rows(generic: ir.Operation, found: Contraction) -> list[tuple[in
     out = indexing_maps(generic)[-1]
     candidates = [(dimension, 1, 1) for dimension in _images(found, out)]
     image = _axes_of_image(found, out)
-    if len(image) == 2 and _has_small_filters(found):
-        width, height = (found.sizes[dimension] for dimension in image)
+    width_and_height = [found.sizes[dimension] for dimension in image]
+    if len(image) == 2 and None not in width_and_height and _has_small_filters(found):
+        width, height = width_and_height
         if WINOGRAD in generic.attributes:
             least = SQUARE * math.ceil(_TILES * SQUARE / width)
             return [*candidates, (image[1], SQUARE, least)]
@@ -261,15 +270,20 @@ def _time(parts: int, threads: int) -> float:
 
 def _begin(parts: int, length: int) -> tuple[scf.ForOp, ir.Value, ir.Value]:
     """Creates a loop over parts. Returns it with the start and the end of a part."""
-    zero, one, count = (arith.ConstantOp.create_index(n).result for n in (0, 1, parts))
-    turns = scf.ForOp(zero, count, one)
-    turns.operation.attributes[PARTS] = ir.UnitAttr.get()
+    turns = _begin_loop(index(parts))
     with ir.InsertionPoint(turns.body):
-        steps = arith.ConstantOp.create_index(length).result
+        steps = index(length)
         start = arith.MulIOp(turns.induction_variable, steps).result
         end = arith.AddIOp(start, steps).result
         scf.YieldOp([])
     return turns, start, end
+
+
+def _begin_loop(parts: ir.Value) -> scf.ForOp:
+    """Creates a loop over parts without a body."""
+    turns = scf.ForOp(index(0), parts, index(1))
+    turns.operation.attributes[PARTS] = ir.UnitAttr.get()
+    return turns
 
 
 def split_little(generic: ir.Operation, parts: int) -> Iterator[ir.Operation]:
@@ -297,22 +311,66 @@ def _emit(
     Args:
         is_large: mark the parts, so that they get vector code like the whole operation.
     """
-    rest = loop_sizes(generic)[dimension] - parts * length
+    size = loop_sizes(generic)[dimension]
+    rest = size - parts * length
     with ir.InsertionPoint(generic), generic.location:
         turns, start, _ = _begin(parts, length)
         with ir.InsertionPoint.at_block_terminator(turns.body):
-            _clone_part(generic, dimension, start, length, is_large=is_large)
+            _clone_part(generic, dimension, start, size - length, is_large=is_large)
         if rest:
-            start = arith.ConstantOp.create_index(parts * length).result
-            _clone_part(generic, dimension, start, rest)
+            start = index(parts * length)
+            _clone_part(generic, dimension, start, size - rest)
     return turns.operation
 
 
+def _emit_dynamic(generic: ir.Operation, dimension: int, multiple: int, threads: int) -> None:
+    """Creates a loop over one part of a dynamic loop for each thread, or one part for all.
+
+    Args:
+        multiple: divides the length of each part but the last.
+    """
+    with ir.InsertionPoint(generic), generic.location:
+        sizes = _dynamic_sizes(generic)
+        size = sizes[dimension]
+        # The number of iterations of all dynamic loops from which on the work is enough.
+        enough = math.ceil(threads * ENOUGH / work(generic))
+        iterations = product_of(list(sizes.values()))
+        is_enough = arith.CmpIOp(arith.CmpIPredicate.uge, iterations, index(enough)).result
+        unit = index(multiple)
+        units = arith.CeilDivUIOp(size, index(multiple * threads)).result
+        length = arith.SelectOp(is_enough, arith.MulIOp(units, unit).result, size).result
+        # Without elements, the length is 0.
+        divisor = arith.MaxUIOp(length, index(1)).result
+        parts = arith.SelectOp(is_enough, arith.CeilDivUIOp(size, divisor).result, index(1)).result
+        turns = _begin_loop(parts)
+        with ir.InsertionPoint(turns.body):
+            start = arith.MulIOp(turns.induction_variable, length).result
+            left = arith.SubIOp(size, start).result
+            less = arith.SubIOp(size, arith.MinUIOp(length, left).result).result
+            _clone_part(generic, dimension, start, less)
+            scf.YieldOp([])
+
+
+def _dynamic_sizes(generic: ir.Operation) -> dict[int, ir.Value]:
+    """Returns the sizes of the dynamic loops of an operation."""
+    found = {}
+    for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True):
+        for axis, expression in enumerate(indexing.results):
+            if isinstance(expression, ir.AffineDimExpr):
+                dimension = expression.position
+                if loop_sizes(generic)[dimension] is None and dimension not in found:
+                    found[dimension] = memref.DimOp(operand, index(axis)).result
+    return found
+
+
 def _clone_part(
-    generic: ir.Operation, dimension: int, start: ir.Value, length: int, *, is_large: bool = True
+    generic: ir.Operation, dimension: int, start: ir.Value, less: Size, *, is_large: bool = True
 ) -> None:
-    """Creates the operation on a part of a dimension."""
-    less = loop_sizes(generic)[dimension] - length
+    """Creates the operation on a part of a dimension.
+
+    Args:
+        less: how much shorter the part is than the dimension.
+    """
     operands = [
         _part(operand, indexing, dimension, start, less)
         for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True)
@@ -320,11 +378,12 @@ def _clone_part(
     copy = generic.clone()
     if is_large:
         copy.operation.attributes[PART] = ir.UnitAttr.get()
-    if found := find_contraction(generic):
-        rows = ir.IntegerAttr.get(ir.IndexType.get(), int(found.extent(found.rows)))
+    found = find_contraction(generic)
+    if found is not None and math.isfinite(rows := found.extent(found.rows)):
+        rows = ir.IntegerAttr.get(ir.IndexType.get(), int(rows))
         copy.operation.attributes[ALL_ROWS] = rows
-    for index, operand in enumerate(operands):
-        copy.operation.operands[index] = operand
+    for position, operand in enumerate(operands):
+        copy.operation.operands[position] = operand
     _shift_indices(copy.operation, dimension, start)
 
 
@@ -342,7 +401,7 @@ def _part(
     indexing: ir.AffineMap,
     dimension: int,
     start: ir.Value,
-    less: int,
+    less: Size,
 ) -> ir.Value:
     """Returns the view of an operand that a part of the loop reads or writes.
 
@@ -353,20 +412,40 @@ def _part(
     whole = operand.type
     if not isinstance(whole, ir.MemRefType):
         return operand
-    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
-    offsets, values, sizes = [], [], []
-    for expression, size in zip(indexing.results, whole.shape, strict=True):
-        factor = sum(by for d, by in sum_of_dimensions(expression) if d == dimension)
-        if factor:
-            by = arith.ConstantOp.create_index(factor).result
-            values.append(arith.MulIOp(start, by).result)
-        offsets.append(dynamic if factor else 0)
-        # The views of windows overlap.
-        sizes.append(size - factor * less)
-    if not values:
+    factors = [
+        sum(by for d, by in sum_of_dimensions(expression) if d == dimension)
+        for expression in indexing.results
+    ]
+    if not any(factors):
         return operand
+    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
+    offsets = [dynamic if factor else 0 for factor in factors]
+    values = [arith.MulIOp(start, index(factor)).result for factor in factors if factor]
+    # The views of windows overlap.
+    sizes = [_less(operand, axis, factor, less) for axis, factor in enumerate(factors)]
     strides, _ = whole.get_strides_and_offset()
     layout = ir.StridedLayoutAttr.get(dynamic, strides)
-    view = ir.MemRefType.get(sizes, whole.element_type, layout)
+    static = [
+        ir.ShapedType.get_dynamic_size() if isinstance(size, ir.Value) else size for size in sizes
+    ]
+    view = ir.MemRefType.get(static, whole.element_type, layout)
     ones = [1] * whole.rank
-    return memref.SubViewOp(view, operand, values, [], [], offsets, sizes, ones).result
+    return memref.SubViewOp(
+        view, operand, values, dynamic_sizes(sizes), [], offsets, static, ones
+    ).result
+
+
+def _less(operand: ir.Value, axis: int, factor: int, less: Size) -> Size:
+    """Returns the size of an axis of a memref less `factor * less`."""
+    whole = operand.type
+    is_dynamic = whole.is_dynamic_dim(axis)
+    if not factor or isinstance(less, int):
+        distance = factor * less if factor else 0
+        if not is_dynamic:
+            return whole.get_dim_size(axis) - distance
+        size = memref.DimOp(operand, index(axis)).result
+        return arith.SubIOp(size, index(distance)).result if distance else size
+    size = (
+        memref.DimOp(operand, index(axis)).result if is_dynamic else index(whole.get_dim_size(axis))
+    )
+    return arith.SubIOp(size, arith.MulIOp(less, index(factor)).result).result

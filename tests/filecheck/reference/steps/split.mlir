@@ -239,3 +239,41 @@ func.func @fill(%x: memref<256x256xf32>) {
   }
   return
 }
+
+// The number of rows is dynamic, but the columns are split as in a static program.
+// CHECK-LABEL: func.func @dynamic_rows(
+// CHECK:         scf.for %[[PART:.*]] = %c0{{.*}} to %c2
+// CHECK:           memref.subview %arg1[%{{.*}}, 0] [256, 256]
+// CHECK:           %[[ROWS:.*]] = memref.dim %arg2, %c0
+// CHECK:           memref.subview %arg2[0, %{{.*}}] [%[[ROWS]], 256]
+// CHECK:         {unmess.parts}
+func.func @dynamic_rows(%a: memref<?x256xf32>, %b: memref<512x256xf32>, %c: memref<?x512xf32>) {
+  linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<?x256xf32>, memref<512x256xf32>) outs(%c : memref<?x512xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// The program decides whether there is enough work for two threads, and computes the length of the
+// parts. The last part may be shorter.
+// CHECK-LABEL: func.func @dynamic_lines(
+// CHECK:         %[[LINES:.*]] = memref.dim %arg0, %c0
+// CHECK:         %[[ENOUGH:.*]] = arith.cmpi uge, %{{.*}}, %c328
+// CHECK:         %[[LENGTH:.*]] = arith.select %[[ENOUGH]], %{{.*}}, %[[LINES]]
+// CHECK:         %[[PARTS:.*]] = arith.select %[[ENOUGH]], %{{.*}}, %c1
+// CHECK:         scf.for %[[PART:.*]] = %c0{{.*}} to %[[PARTS]]
+// CHECK:           %[[START:.*]] = arith.muli %[[PART]], %[[LENGTH]]
+// CHECK:           %[[LEFT:.*]] = arith.subi %[[LINES]], %[[START]]
+// CHECK:           arith.minui %[[LENGTH]], %[[LEFT]]
+// CHECK:         {unmess.parts}
+func.func @dynamic_lines(%a: memref<?x100xf32>, %b: memref<?x100xf32>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%a : memref<?x100xf32>) outs(%b : memref<?x100xf32>) {
+  ^bb0(%x: f32, %z: f32):
+    %0 = arith.addf %x, %x : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
