@@ -39,7 +39,7 @@ def optimization_level(module: ir.Module) -> int:
     """
     with module.context:
         generics = find_operations(module, lambda each: each.name == "linalg.generic")
-        total = sum(_iterations(each) * _repetitions(each) for each in generics)
+        total = sum(computed_elements(each) for each in generics)
         compiled = {_form(each) for each in generics}
     return 0 if total <= _LITTLE * len(compiled) else _OPTIMIZED
 
@@ -47,6 +47,11 @@ def optimization_level(module: ir.Module) -> int:
 def _iterations(generic: ir.Operation) -> float:
     """Returns the product of a linalg operation's loop ranges; infinity if one is unknown."""
     return math.prod(math.inf if size is None else size for size in loop_sizes(generic))
+
+
+def computed_elements(generic: ir.Operation) -> float:
+    """Returns how often the body of a linalg operation runs; infinity if that is unknown."""
+    return _iterations(generic) * _repetitions(generic)
 
 
 def _form(generic: ir.Operation) -> tuple:
