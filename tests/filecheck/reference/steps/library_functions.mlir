@@ -79,3 +79,20 @@ func.func @few(%x: tensor<64xf32>) -> tensor<64xf32> {
   } -> tensor<64xf32>
   return %0 : tensor<64xf32>
 }
+
+// LLVM does not vectorize short sums. Without vectors, the C library's logarithm is faster.
+// CHECK-LABEL: func.func @short_sum(
+// CHECK-NOT:     math.log1p
+// CHECK:         math.log %{{.*}} : f32
+// CHECK-NOT:     math.log1p
+// CHECK:         return
+func.func @short_sum(%x: tensor<65536x8xf32>, %sum: tensor<65536xf32>) -> tensor<65536xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<65536x8xf32>) outs(%sum : tensor<65536xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = math.log1p %in : f32
+    %2 = math.log %1 : f32
+    %3 = arith.addf %out, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<65536xf32>
+  return %0 : tensor<65536xf32>
+}
