@@ -1,4 +1,4 @@
-"""Functions of f32 numbers, computed in f64 with about 33 bits, without branches.
+"""Functions of f32 numbers, computed in f64 with about 33 bits.
 
 Rounded to f32, the results are off by at most 0.51 units in the last place. In f64, no step
 overflows or leaves the normal numbers, so few arguments need care. Arguments and results are f64.
