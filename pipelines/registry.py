@@ -23,7 +23,7 @@ from pipelines.iree.channels_last import CHANNELS_LAST, CHANNELS_LAST_FEW_REGIST
 from pipelines.iree.concatenation import CONCATENATE_DYNAMIC_SIZES
 from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
-from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
+from pipelines.iree.elementary_functions import ELEMENTARY_FUNCTIONS
 from pipelines.iree.image_tiles import TILE_IMAGES, TILE_IMAGES_FEW_REGISTERS
 from pipelines.iree.loop_dispatch.rewrite import DISPATCH_LOOPS
 from pipelines.iree.loops import rewrite_loops

@@ -207,7 +207,9 @@ def select(condition: Scalar, yes: Operand, no: Operand) -> Scalar:
     return Scalar(arith.SelectOp(condition.value, yes.value, yes._like(no).value).result)
 
 
-def branch(condition: Scalar, yes: Callable[[], Sequence[Scalar]], no: Sequence[Scalar]):
+def branch(
+    condition: Scalar, yes: Callable[[], Sequence[Scalar]], no: Sequence[Scalar]
+) -> list[Scalar]:
     """Returns the values of `yes()` if the condition holds, else `no`.
 
     The operations of `yes` run only if they are needed.
@@ -219,6 +221,13 @@ def branch(condition: Scalar, yes: Callable[[], Sequence[Scalar]], no: Sequence[
             results = [each.value for each in make()]
             ir.Operation.create("scf.yield", [], results)
     return [Scalar(result) for result in operation.results]
+
+
+def choose(
+    condition: Scalar, yes: Callable[[], Sequence[Scalar]], no: Sequence[Scalar]
+) -> list[Scalar]:
+    """Returns the same values as `branch`, but computes all of them."""
+    return [select(condition, *each) for each in zip(yes(), no, strict=True)]
 
 
 def repeat(
@@ -247,6 +256,25 @@ def polynomial(coefficients: Sequence[float], x: Scalar) -> Scalar:
     for coefficient in rest[1:]:
         value = value * x + coefficient
     return value
+
+
+def fused_polynomial(coefficients: Sequence[float], x: Scalar) -> Scalar:
+    """Evaluates a polynomial like `polynomial`, with `multiply_add`."""
+    first, *rest = coefficients
+    value = constant(first, x.value.type)
+    for coefficient in rest:
+        value = multiply_add(value, x, coefficient)
+    return value
+
+
+def multiply_add(x: Scalar, y: Operand, z: Operand) -> Scalar:
+    """Returns `x * y + z`, rounded once where the processor can, and twice elsewhere."""
+    kind = x.value.type
+    product = _made("arith.mulf", kind, x.value, x._like(y).value)
+    total = _made("arith.addf", kind, product.value, x._like(z).value)
+    for each in (product, total):
+        each.value.owner.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
+    return total
 
 
 def product_rest(x: Scalar, y: Scalar, product: Scalar) -> Scalar:

@@ -23,7 +23,7 @@ from pipelines.iree.compiler_cache import compiled_once
 from pipelines.iree.concatenation import CONCATENATE_DYNAMIC_SIZES
 from pipelines.iree.constant_operands import HIDE_CONSTANTS
 from pipelines.iree.cropping import CROP_TO_WINDOWS
-from pipelines.iree.elementary.rewrite import ELEMENTARY_FUNCTIONS
+from pipelines.iree.elementary_functions import ELEMENTARY_FUNCTIONS
 from pipelines.iree.merge_sorts import MERGE_SORTS
 from pipelines.iree.packing import PACKER_TARGET, splitting_options, without_output
 from pipelines.iree.parameters import with_parameters

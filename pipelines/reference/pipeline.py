@@ -40,6 +40,7 @@ from pipelines.reference.steps.fills import repeat_fills, restore_zeros, start_a
 from pipelines.reference.steps.fusion import FUSION
 from pipelines.reference.steps.integer_loops import INTEGER_LOOPS
 from pipelines.reference.steps.kernels import vectorize
+from pipelines.reference.steps.library_functions import replace_library_functions
 from pipelines.reference.steps.lifetimes import free_after_last_use
 from pipelines.reference.steps.llvm_attributes import annotate, reassociate
 from pipelines.reference.steps.merging import merge_parts
@@ -95,6 +96,11 @@ def _measure(module: ir.Module, context: LoweringContext) -> None:
     context.level = optimization_level(module)
 
 
+def _replace_library_functions(module: ir.Module, context: LoweringContext) -> None:
+    if context.level:
+        replace_library_functions(module)
+
+
 def _look_for_bf16(module: ir.Module, context: LoweringContext) -> None:
     context.of_bf16 = has_bf16(module)
 
@@ -146,6 +152,12 @@ PIPELINE: tuple[Pipeline | Step, ...] = (
         "reference-effort",
         "choose LLVM's optimization level by the work of the program",
         _measure,
+        takes_context=True,
+    ),
+    Step(
+        "reference-library-functions",
+        "replace functions of the C library by arithmetic that LLVM can vectorize",
+        _replace_library_functions,
         takes_context=True,
     ),
     Step("reference-unaliased", "mark results of tm_tensor as not aliased", mark_unaliased),

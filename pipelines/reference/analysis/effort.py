@@ -49,20 +49,16 @@ def optimization_level(module: ir.Module) -> int:
     sizes and trip counts count as infinite. A `scf.while` counts once.
     """
     with module.context:
-        counted = find_operations(module, _is_counted)
+        counted = find_operations(module, lambda each: each.name in _COUNTED)
         total = sum(map(_iterations, counted))
         compiled = {_form(each) for each in counted}
     return 0 if total <= _LITTLE * len(compiled) else _OPTIMIZED
 
 
-def _is_counted(operation: ir.Operation) -> bool:
-    return operation.name in _COUNTED
-
-
 def _iterations(operation: ir.Operation) -> float:
     """Returns the number of iterations in one run of an operation that is counted."""
     if operation.name == "linalg.generic":
-        return _turns(operation) * _repetitions(operation)
+        return computed_elements(operation)
     if operation.name == "tensor.insert":
         # The loops of a sort insert all elements of a row, but their trip counts are not constant.
         return _elements(operation.operands[1]) * _repetitions(operation, of_unknown=1)
@@ -73,6 +69,11 @@ def _iterations(operation: ir.Operation) -> float:
 def _turns(generic: ir.Operation) -> float:
     """Returns the product of a linalg operation's loop ranges; infinity if one is unknown."""
     return math.prod(math.inf if size is None else size for size in loop_sizes(generic))
+
+
+def computed_elements(generic: ir.Operation) -> float:
+    """Returns how often the body of a linalg operation runs; infinity if that is unknown."""
+    return _turns(generic) * _repetitions(generic)
 
 
 def _elements(value: ir.Value) -> float:

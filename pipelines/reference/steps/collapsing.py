@@ -63,10 +63,7 @@ def _picks(indexing: ir.AffineMap) -> bool:
 
 
 def _knows_its_place(generic: ir.Operation) -> bool:
-    return any(
-        inner.operation.name == "linalg.index" or inner.operation.regions
-        for inner in generic.regions[0].blocks[0].operations
-    )
+    return bool(find_operations(generic, lambda inner: inner.name == "linalg.index"))
 
 
 def _runs_on(buffer: ir.MemRefType, indexing: ir.AffineMap, dimension: int) -> bool:

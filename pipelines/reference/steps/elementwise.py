@@ -9,6 +9,9 @@ outside of its loop.
         load and compute what depends only on these
         for vector of columns:
             out[columns] = body(inputs[columns])
+
+An `scf.if` in the body, for rare arguments, becomes a branch that is taken if at least one element
+of the vector needs it.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from torch_mlir import ir
 
 from pipelines.ir.contraction import indexing_maps, loop_sizes
 from pipelines.ir.lazy_dialects import arith, memref, scf
-from pipelines.ir.modules import build_op, find_operations
+from pipelines.ir.modules import build_op, find_operations, replace_operands
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.steps.outlining import is_outlined
 
@@ -59,6 +62,9 @@ _BODY = (
     "arith.xori",
     "linalg.yield",
     "math.absf",
+    "math.ceil",
+    "math.floor",
+    "math.roundeven",
     "math.sqrt",
 )
 # Vectors of booleans would be packed into bits, and narrow floats are computed in f32 later.
@@ -98,13 +104,36 @@ def _is_supported(generic: ir.Operation) -> bool:
     body = [each.operation for each in generic.regions[0].blocks[0].operations]
     return (
         math.prod(sizes) >= _FEW
-        and all(each.name in _BODY for each in body)
-        and all(str(each.result.type) in (*_ELEMENTS, "i1") for each in body[:-1])
+        and all(_is_vectorizable(each) or _is_branch(each) for each in body)
         and all(
             _is_row(operand.type, indexing, loops[-1])
             for operand, indexing in zip(generic.operands, maps, strict=True)
         )
     )
+
+
+def _is_vectorizable(operation: ir.Operation) -> bool:
+    return operation.name in _BODY and _has_vector_types(operation)
+
+
+def _has_vector_types(operation: ir.Operation) -> bool:
+    return all(str(each.type) in (*_ELEMENTS, "i1") for each in operation.results)
+
+
+def _is_branch(operation: ir.Operation) -> bool:
+    """Returns whether an operation is an `scf.if` that only computes if its condition holds."""
+    if operation.name != "scf.if" or not list(operation.results):
+        return False
+    yes, no = (_operations(region) for region in operation.regions)
+    return (
+        len(no) == 1
+        and _has_vector_types(operation)
+        and all(_is_vectorizable(each) for each in yes[:-1])
+    )
+
+
+def _operations(region: ir.Region) -> list[ir.Operation]:
+    return [each.operation for each in region.blocks[0].operations]
 
 
 def _is_row(type: ir.Type, indexing: ir.AffineMap, column: int) -> bool:
@@ -157,8 +186,13 @@ class _Loops:
             for argument, indexing in zip(self._arguments, self._maps, strict=True)
         }
         for operation in self._body:
-            used = [loops.get(operand, frozenset()) for operand in operation.operands]
-            loops[operation.result] = frozenset().union(*used)
+            # The operations of a branch, too.
+            used = [
+                loops.get(operand, frozenset())
+                for each in find_operations(operation, lambda _: True)
+                for operand in each.operands
+            ]
+            loops.update(dict.fromkeys(operation.results, frozenset().union(*used)))
         return loops
 
     def emit(self) -> None:
@@ -201,12 +235,12 @@ class _Loops:
             elif list(argument.uses):
                 found[argument] = memref.LoadOp(operand, self._indices(position, place)).result
         for operation in self._body:
-            if operation.result in known or not self._loops[operation.result] <= place.keys():
+            first = operation.results[0]
+            if first in known or not self._loops[first] <= place.keys():
                 continue
-            copy = operation.clone()
-            for index, operand in enumerate(operation.operands):
-                copy.operation.operands[index] = found.get(operand) or known.get(operand, operand)
-            found[operation.result] = copy.operation.result
+            copy = operation.clone().operation
+            replace_operands(copy, {**known, **found})
+            found.update(zip(operation.results, copy.results, strict=True))
         return found
 
     def _indices(self, position: int, place: dict[int, ir.Value]) -> list[ir.Value]:
@@ -253,22 +287,64 @@ class _Loops:
         for position, argument in enumerate(self._arguments):
             if argument not in known and list(argument.uses):
                 values[argument] = self._load(position, place, width, mask)
-        for operation in self._body:
-            if operation.result in known:
-                continue
-            operands = [
-                values[each] if each in values else _vector(known.get(each, each), width)
-                for each in operation.operands
-            ]
-            values[operation.result] = ir.Operation.create(
-                operation.name,
-                [ir.VectorType.get([width], operation.result.type)],
-                operands,
-                {each.name: each.attr for each in _attributes(operation)},
-            ).result
+        self._compute(self._body, values, known, width)
         for position, value in enumerate(self._last.operands, start=self._inputs):
-            vector = values[value] if value in values else _vector(known.get(value, value), width)
-            self._store(vector, position, place, mask)
+            self._store(_widened(value, values, known, width), position, place, mask)
+
+    def _compute(
+        self,
+        operations: list[ir.Operation],
+        values: dict[ir.Value, ir.Value],
+        known: dict[ir.Value, ir.Value],
+        width: int,
+    ) -> None:
+        """Emits operations for a vector of columns, and adds their results to `values`."""
+        for operation in operations:
+            if operation.results[0] in known:
+                continue
+            if operation.name == "arith.constant":
+                values[operation.result] = _vector(operation.clone().operation.result, width)
+                continue
+            operands = [_widened(each, values, known, width) for each in operation.operands]
+            if operation.name == "scf.if":
+                results = self._branch(operation, operands[0], values, known, width)
+            else:
+                results = ir.Operation.create(
+                    operation.name,
+                    [ir.VectorType.get([width], each.type) for each in operation.results],
+                    operands,
+                    {each.name: each.attr for each in _attributes(operation)},
+                ).results
+            values.update(zip(operation.results, results, strict=True))
+
+    def _branch(
+        self,
+        operation: ir.Operation,
+        condition: ir.Value,
+        values: dict[ir.Value, ir.Value],
+        known: dict[ir.Value, ir.Value],
+        width: int,
+    ) -> list[ir.Value]:
+        """Emits a branch that computes the values of an `scf.if` if any element needs them."""
+        yes, no = (_operations(region) for region in operation.regions)
+        usual = [_widened(each, values, known, width) for each in no[-1].operands]
+        needed = ir.Operation.create(
+            "vector.reduction",
+            [ir.IntegerType.get_signless(1)],
+            [condition],
+            {"kind": ir.Attribute.parse("#vector.kind<or>")},
+        ).result
+        branch = ir.Operation.create("scf.if", [each.type for each in usual], [needed], regions=2)
+        with ir.InsertionPoint(branch.regions[0].blocks.append()):
+            values = dict(values)
+            self._compute(yes[:-1], values, known, width)
+            rare = [_widened(each, values, known, width) for each in yes[-1].operands]
+            scf.YieldOp(
+                [arith.SelectOp(condition, *each).result for each in zip(rare, usual, strict=True)]
+            )
+        with ir.InsertionPoint(branch.regions[1].blocks.append()):
+            scf.YieldOp(usual)
+        return list(branch.results)
 
     def _load(
         self, position: int, place: dict[int, ir.Value], width: int, mask: ir.Value | None
@@ -303,6 +379,16 @@ def _number(value: int) -> ir.Value:
 def _vector(value: ir.Value, width: int) -> ir.Value:
     """Returns a vector whose elements are all this number."""
     return build_op("vector.broadcast", ir.VectorType.get([width], value.type), value)
+
+
+def _widened(
+    value: ir.Value,
+    values: dict[ir.Value, ir.Value],
+    known: dict[ir.Value, ir.Value],
+    width: int,
+) -> ir.Value:
+    """Returns the vector of a value of the body."""
+    return values[value] if value in values else _vector(known.get(value, value), width)
 
 
 def _zeros(kind: ir.VectorType) -> ir.Attribute:

@@ -83,11 +83,12 @@ def reassociate(module: ir.Module) -> None:
     """
     with module.context:
         for generic in find_operations(module, is_reduction):
-            if not _is_short(generic):
+            if not is_short(generic):
                 _mark(generic)
 
 
-def _is_short(generic: ir.Operation) -> bool:
+def is_short(generic: ir.Operation) -> bool:
+    """Returns whether LLVM may unroll all loops of a reduction. It does not vectorize them then."""
     kinds = [str(kind) for kind in ir.ArrayAttr(generic.attributes["iterator_types"])]
     outermost = next(position for position, kind in enumerate(kinds) if "reduction" in kind)
     sizes = loop_sizes(generic)[outermost:]

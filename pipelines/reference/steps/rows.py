@@ -201,10 +201,8 @@ def _is_candidate(generic: ir.Operation) -> bool:
 
 def _is_self_contained(generic: ir.Operation) -> bool:
     """Returns whether the body uses only the elements: not their indices, and no other memory."""
-    return not any(
-        inner.operation.name.startswith(("linalg.index", "memref.", "scf."))
-        for inner in generic.regions[0].blocks[0].operations
-    )
+    outside = ("linalg.index", "memref.")
+    return not find_operations(generic, lambda inner: inner.name.startswith(outside))
 
 
 def _outer(generic: ir.Operation) -> tuple[int, ...]:

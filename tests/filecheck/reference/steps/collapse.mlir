@@ -54,3 +54,21 @@ func.func @left(%x: memref<8x7x7xf32, strided<[100, 10, 1]>>, %y: memref<8x7x7xf
   }
   return
 }
+
+// A branch on the elements does not prevent it.
+// CHECK-LABEL: func.func @branch(
+// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel"]}
+func.func @branch(%out: memref<8x7x7xf32>) {
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel", "parallel"]} outs(%out : memref<8x7x7xf32>) {
+  ^bb0(%o: f32):
+    %is_nan = arith.cmpf uno, %o, %o : f32
+    %0 = scf.if %is_nan -> (f32) {
+      %1 = math.sqrt %o : f32
+      scf.yield %1 : f32
+    } else {
+      scf.yield %o : f32
+    }
+    linalg.yield %0 : f32
+  }
+  return
+}

@@ -97,3 +97,28 @@ func.func @others(%x: memref<16x16xf32>, %y: memref<16x16xf32>, %b: memref<16x16
   }
   return
 }
+
+// A branch is taken if one of the elements needs it. The others keep their values.
+// CHECK-LABEL: func.func private @linalg_generic_{{[0-9]+}}(%{{.*}}: memref<128xf32>
+// CHECK:         %[[LARGE:.*]] = arith.cmpf ogt, {{.*}} : vector<16xf32>
+// CHECK:         %[[ANY:.*]] = vector.reduction <or>, %[[LARGE]] : vector<16xi1> into i1
+// CHECK:         scf.if %[[ANY]] -> (vector<16xf32>) {
+// CHECK:           %[[ROOT:.*]] = math.sqrt %[[IN:.*]] : vector<16xf32>
+// CHECK:           arith.select %[[LARGE]], %[[ROOT]], %[[IN]]
+// CHECK:         } else {
+// CHECK-NEXT:      scf.yield %[[IN]]
+func.func @with_branch(%x: memref<128xf32>) {
+  %one = arith.constant 1.0 : f32
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : memref<128xf32>) outs(%x : memref<128xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.cmpf ogt, %in, %one : f32
+    %1 = scf.if %0 -> (f32) {
+      %2 = math.sqrt %in : f32
+      scf.yield %2 : f32
+    } else {
+      scf.yield %in : f32
+    }
+    linalg.yield %1 : f32
+  }
+  return
+}

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
+from pipelines.elementary import functions, narrow, trigonometry
 from pipelines.ir.expressions import Scalar, select
 from pipelines.ir.modules import find_operations, replace_operations
 from pipelines.ir.powers import expand_power
-from pipelines.iree.elementary import functions, trigonometry
 from pipelines.pipeline import Step
 
 # Replacements in f64, by the operation's name without its dialect.
@@ -41,14 +41,14 @@ _NARROW_TYPES = (ir.F32Type, ir.F16Type, ir.BF16Type)
 # Replacements for these types, computed in f64. For some arguments, far from zero or near it,
 # IREE's own approximations are off by more than a few units in the last place, or infinite.
 _NARROW = {
-    "asin": trigonometry.asin,
-    "atan": trigonometry.atan,
-    "atanh": functions.atanh,
-    "cos": trigonometry.narrow_cos,
-    "powf": functions.narrow_pow,
-    "sin": trigonometry.narrow_sin,
-    "sinh": functions.sinh,
-    "tan": trigonometry.narrow_tan,
+    "asin": narrow.asin,
+    "atan": narrow.atan,
+    "atanh": narrow.atanh,
+    "cos": narrow.cos,
+    "powf": narrow.pow,
+    "sin": narrow.sin,
+    "sinh": narrow.sinh,
+    "tan": narrow.tan,
 }
 
 

@@ -1,4 +1,4 @@
-"""The error function, hyperbolic functions, powers, logarithms and remainders."""
+"""Exponential, logarithm, the error function, hyperbolic functions, powers and remainders."""
 
 from __future__ import annotations
 
@@ -6,13 +6,33 @@ import math
 
 from pipelines.ir.expressions import (
     Scalar,
+    constant,
+    fused_polynomial,
     integer,
+    multiply_add,
     polynomial,
     product_rest,
     repeat,
     select,
     with_sign_of,
 )
+
+# log(2) in two parts. The first has 32 bits: its products with exponents are exact.
+_LOG2_HIGH, _LOG2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+# Minimax fits of this project's own: (e^r - 1 - r) / r² for |r| <= log(2)/2, and, for z = s² and s
+# up to 0.172, (log((1 + s) / (1 - s)) - 2 s) / (s z).
+_EXP = (
+    *(2.5068170543049758e-08, 2.762004679045543e-07, 2.7557355501514204e-06),
+    *(2.4801521396002008e-05, 1.9841269784672599e-04, 1.3888888917138638e-03),
+    *(8.333333333356197e-03, 4.166666666662431e-02, 1.6666666666666644e-01, 0.5000000000000001),
+)
+_LOG = (
+    *(1.4617011911315958e-01, 1.533167297859089e-01, 1.818289070117447e-01),
+    *(2.222221111126872e-01, 2.8571428626134115e-01, 3.9999999999899116e-01, 0.666666666666667),
+)
+# Adding this number rounds to an integer n. The low bits of the sum are n + 1023.
+_ROUND = 1.5 * 2.0**52 + 1023
+
 
 # W. J. Cody, Rational Chebyshev approximations for the error function, 1969.
 # erf(x) / x below 0.5, in x²: numerator and denominator.
@@ -38,6 +58,43 @@ _ERFC = (
         *(3290.79923573345963, 4362.61909014324716, 3439.36767414372164, 1230.33935480374942),
     ),
 )
+
+
+def exp(x: Scalar) -> Scalar:
+    """e^x: 2^n e^r, where x = n log 2 + r."""
+    # Beyond these bounds the result is 0 or infinite. Comparisons with NaN are false, and keep it.
+    within = select(x < -800, -800, x)
+    within = select(within > 800, 800, within)
+    shifted = multiply_add(within, math.log2(math.e), _ROUND)
+    whole = shifted - _ROUND
+    rest = multiply_add(whole, -_LOG2_LOW, multiply_add(whole, -_LOG2_HIGH, within))
+    power = multiply_add(rest * rest, fused_polynomial(_EXP, rest), rest) + 1
+    # 2^n in two factors, because 2^n itself may not be a normal number.
+    negative = x < 0
+    bits = (shifted.bits() << 52) - select(negative, integer(-512 << 52), integer(512 << 52))
+    return power * bits.as_bits() * select(negative, 2.0**-512, constant(2.0**512))
+
+
+def log(x: Scalar) -> Scalar:
+    """The natural logarithm."""
+    tiny = x < 2.0**-1022
+    value = log_of_normal(select(tiny, x * 2.0**54, x))
+    return select(tiny, value - 54 * math.log(2), value)
+
+
+def log_of_normal(x: Scalar) -> Scalar:
+    """Returns the natural logarithm of a number that is not subnormal."""
+    part, exponent = _parts(x)
+    # log(1 + f) = f - f²/2 + s (f²/2 + r) with s = f / (2 + f), and r = s² p(s²).
+    above = part - 1
+    ratio = above / (above + 2)
+    square = ratio * ratio
+    half = above * above * 0.5
+    tail = ratio * multiply_add(square, fused_polynomial(_LOG, square), half)
+    low = multiply_add(exponent, _LOG2_LOW, tail)
+    value = multiply_add(exponent, _LOG2_HIGH, above - (half - low))
+    value = select(x < math.inf, value, x)
+    return select(x > 0, value, select(x.equals(0), -math.inf, constant(math.nan)))
 
 
 def erf(x: Scalar) -> Scalar:
@@ -120,8 +177,8 @@ def tanh(x: Scalar) -> Scalar:
     return with_sign_of(value, x)
 
 
-# log(2) in two parts. The first has 32 bits: its products with exponents are exact.
-_LOG2_HIGH, _LOG2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+# The bits of 1, and of the square root of 1/2.
+_ONE, _SQUARE_ROOT = 0x3FF0000000000000, 0x3FE6A09E667F3BCD
 
 
 def pow(x: Scalar, y: Scalar) -> Scalar:
@@ -135,17 +192,6 @@ def pow(x: Scalar, y: Scalar) -> Scalar:
     # or NaN.
     corrected = (product.size() < math.inf) & (value.size() < math.inf) & (value > 0)
     return _power(x, y, select(corrected, value + value * rest, value))
-
-
-def narrow_pow(x: Scalar, y: Scalar) -> Scalar:
-    """Returns `x` to the power `y` like `pow`, to 35 bits, for numbers of at most 32 bits."""
-    part, exponent = _parts(x.size())
-    # log m = 2 (s + s³/3 + …) with s = (m - 1) / (m + 1).
-    ratio = (part - 1) / (part + 1)
-    square = ratio * ratio
-    series = polynomial([1 / power for power in range(17, 0, -2)], square)
-    logarithm = exponent * math.log(2) + 2 * ratio * series
-    return _power(x, y, (y * logarithm).math("exp"))
 
 
 def _power(x: Scalar, y: Scalar, finite: Scalar) -> Scalar:
@@ -169,11 +215,12 @@ def _power(x: Scalar, y: Scalar, finite: Scalar) -> Scalar:
 
 def _parts(x: Scalar) -> tuple[Scalar, Scalar]:
     """Returns m, between the square roots of 1/2 and 2, and n, where x = m * 2^n is normal."""
-    bits = x.bits()
-    part = ((bits & (2**52 - 1)) | (1023 << 52)).as_bits()
-    upper = part > math.sqrt(2)
-    exponent = ((bits >> 52) - 1023 + select(upper, integer(1), integer(0))).to_float()
-    return select(upper, part * 0.5, part), exponent
+    # From the square root of 2 on, the sum carries into the exponent.
+    bits = x.bits() + (_ONE - _SQUARE_ROOT)
+    part = ((bits & (2**52 - 1)) + _SQUARE_ROOT).as_bits()
+    # The bits of 2^52 + exponent.
+    exponent = ((bits >> 52) | (1075 << 52)).as_bits() - (2.0**52 + 1023)
+    return part, exponent
 
 
 def _logarithm(x: Scalar) -> tuple[Scalar, Scalar]:

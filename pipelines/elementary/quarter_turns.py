@@ -5,12 +5,16 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
+from collections.abc import Callable
 
 from pipelines.ir.expressions import (
     Scalar,
     branch,
     constant,
+    fused_polynomial,
     integer,
+    multiply_add,
     polynomial,
     product_rest,
     select,
@@ -32,10 +36,23 @@ _COSINE = (
     *(-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07),
     *(2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02),
 )
-# The number of 24-bit parts of 1/(2π) that an f32 number is multiplied by. From each edge on, one
-# more of the first parts yields only whole turns, and is skipped.
-_NARROW_PARTS = 5
-_NARROW_EDGES = tuple(2.0 ** (24 * part + 23) for part in range(1, 5))
+# For f32 numbers: π/2 less the first of the parts; and minimax fits of this project's own, in x²
+# and for -π/4 to π/4, of sin(x) / x and cos(x).
+_NARROW_REST = 6.077100506506192e-11
+_NARROW_SINE = (
+    *(2.716767538628459e-06, -1.9839136249325215e-04, 8.33332854893409e-03),
+    *(-1.6666666628966925e-01, 0.9999999999952164),
+)
+_NARROW_COSINE = (
+    *(-2.716404864218529e-07, 2.4798788347640862e-05, -1.3888879658366965e-03),
+    *(4.166666652818203e-02, -0.4999999999923317, 0.9999999999999302),
+)
+# Adding this number rounds to an integer n. The low bits of the sum are those of n.
+_ROUND = 1.5 * 2.0**52
+# The bits and the number of the parts of 1/(2π) that an f32 number is multiplied by. From each edge
+# on, one more of the first parts yields only whole turns, and is skipped.
+_NARROW_BITS, _NARROW_PARTS = 29, 4
+_NARROW_EDGES = tuple(2.0 ** (_NARROW_BITS * part + 23) for part in range(1, 4))
 
 
 def reduced(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -65,40 +82,56 @@ def _sine_and_cosine(high: Scalar, low: Scalar | float) -> tuple[Scalar, Scalar]
     return sine, one + rest
 
 
-def reduced_narrow(x: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
-    """Reduces an f32 number like `reduced`, but without branches, which vector code cannot have.
+def reduced_narrow(
+    x: Scalar, when: Callable[..., list[Scalar]], more: int = 0
+) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    """Reduces an f32 number like `reduced`, to about 33 bits.
+
+    Args:
+        when: `branch` or `choose`, which computes the values for large arguments.
+        more: is added to the number of quarter turns.
 
     Returns:
-        Whether the number of quarter turns is odd, whether half of it, rounded down, is odd, and
-        the sine and cosine of the remainder.
+        Whether the number of quarter turns is odd; the sign bit that it has if half of it, rounded
+        down, is odd; and the sine and cosine of the remainder.
     """
+    shifted = multiply_add(x, 2 / math.pi, _ROUND)
+    turns = shifted - _ROUND
+    rest = multiply_add(turns, -_NARROW_REST, x - turns * _PARTS[0])
+    shifted, rest = when(
+        x.size() >= _MEDIUM, lambda: _reduced_large_narrow(x), [shifted.bits(), rest]
+    )
+    quarter = shifted + more if more else shifted
+    square = rest * rest
+    sine = rest * fused_polynomial(_NARROW_SINE, square)
+    cosine = fused_polynomial(_NARROW_COSINE, square)
+    return (quarter & 1).equals(1), (quarter & 2) << 62, sine, cosine
+
+
+def _reduced_large_narrow(x: Scalar) -> list[Scalar]:
+    """Returns the bits of the number of quarter turns plus `_ROUND`, and the remainder."""
     size = x.size()
-    turns = (x * (2 / math.pi)).math("roundeven")
-    rest = x - turns * _PARTS[0] - turns * _PARTS[1]
-    # A product of 24 bits with 24 bits of 1/(2π) is exact. Whole turns are dropped.
-    turn = constant(0.0)
+    # A product of 24 bits with 29 bits of 1/(2π) is exact. Whole turns are dropped.
+    parts = []
     for part in range(_NARROW_PARTS):
         factor = constant(_narrow_part(part))
         for number, edge in enumerate(_NARROW_EDGES, 1):
             factor = select(size >= edge, _narrow_part(part + number), factor)
         product = x * factor
-        turn = turn + (product - product.math("roundeven"))
-    large = size >= _MEDIUM
-    quarters = (turn * 4).math("roundeven")
-    rest = select(large, (turn - quarters * 0.25) * (2 * math.pi), rest)
-    turns = select(large, quarters, turns)
-    half = (turns * 0.5).math("floor")
-    odd = (turns - 2 * half) > 0.5
-    negative = (half - 2 * (half * 0.5).math("floor")) > 0.5
-    return (odd, negative, *_sine_and_cosine(rest, 0.0))
+        parts.append(product - product.math("roundeven"))
+    turn = functools.reduce(operator.add, parts)
+    shifted = turn * 4 + _ROUND
+    # Without the quarters, the sum is small, and its rounding error too.
+    rest = functools.reduce(operator.add, parts, (_ROUND - shifted) * 0.25)
+    return [shifted.bits(), rest * (2 * math.pi)]
 
 
 def _narrow_part(number: int) -> float:
-    """Returns bits 24 n to 24 (n + 1) of 1/(2π)."""
-    bits = 24 * (number + 1)
+    """Returns part n of 1/(2π)."""
+    bits = _NARROW_BITS * (number + 1)
     words = _words()[1:]
     whole = sum(word << 64 * (len(words) - 1 - index) for index, word in enumerate(words))
-    return float(whole >> (64 * len(words) - bits) & (2**24 - 1)) * 2.0**-bits
+    return float(whole >> (64 * len(words) - bits) & (2**_NARROW_BITS - 1)) * 2.0**-bits
 
 
 def _reduced_large(x: Scalar) -> list[Scalar]:

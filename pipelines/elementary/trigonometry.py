@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from pipelines.elementary.quarter_turns import reduced
 from pipelines.ir.expressions import Scalar, constant, polynomial, select, with_sign_of
-from pipelines.iree.elementary.quarter_turns import reduced, reduced_narrow
 
 # fdlibm's s_atan.c: coefficients of x², for x up to 7/16. Each step has an edge and a number. From
 # the edge on, the polynomial computes the difference to the arc tangent of the number.
@@ -38,27 +38,6 @@ def tan(x: Scalar) -> Scalar:
     """The tangent of any number."""
     quarter, sine, cosine = reduced(x)
     value = select((quarter & 1).equals(1), -(cosine / sine), sine / cosine)
-    return select(x.equals(0), x, value)
-
-
-def narrow_sin(x: Scalar) -> Scalar:
-    """The sine of an f32 number, without branches."""
-    odd, negative, sine, cosine = reduced_narrow(x)
-    value = select(odd, cosine, sine)
-    return select(x.equals(0), x, select(negative, -value, value))
-
-
-def narrow_cos(x: Scalar) -> Scalar:
-    """The cosine of an f32 number, without branches."""
-    odd, negative, sine, cosine = reduced_narrow(x)
-    value = select(odd, sine, cosine)
-    return select(odd ^ negative, -value, value)
-
-
-def narrow_tan(x: Scalar) -> Scalar:
-    """The tangent of an f32 number, without branches."""
-    odd, _, sine, cosine = reduced_narrow(x)
-    value = select(odd, -cosine, sine) / select(odd, sine, cosine)
     return select(x.equals(0), x, value)
 
 

@@ -1,0 +1,1 @@
+"""Elementary functions computed by arithmetic in f64, for both CPU runners."""
