@@ -19,6 +19,8 @@ _LITTLE = 16_384
 _OPTIMIZED = 2
 # Iterations below which plain loops take no longer to run than vector code takes to compile.
 _FEW = 1 << 18
+# Operations besides `linalg.generic` that take time for each element.
+_COUNTED = ("tensor.insert", "tm_tensor.scan", "tm_tensor.scatter")
 # An attribute of an operation on a part of the data, which one of several threads computes.
 PART = "unmess.part"
 # Minimum work of a part. Threads wait actively between the operations of a call, so handing a part
@@ -35,13 +37,24 @@ _REUSED = 4
 def optimization_level(module: ir.Module) -> int:
     """Returns LLVM's optimization level for a module whose linalg operations are all generic.
 
+    Counts `linalg` and `tm_tensor` operations, and insertions of single elements, as in a sort.
     Dynamic sizes and trip counts count as infinite. A `scf.while` counts once.
     """
     with module.context:
         generics = find_operations(module, lambda each: each.name == "linalg.generic")
         total = sum(_iterations(each) * _repetitions(each) for each in generics)
         compiled = {_form(each) for each in generics}
-    return 0 if total <= _LITTLE * len(compiled) else _OPTIMIZED
+        others = find_operations(module, lambda each: each.name in _COUNTED)
+        total += sum(_elements(each) * _repetitions(each) for each in others)
+    return 0 if total <= _LITTLE * (len(compiled) + len(others)) else _OPTIMIZED
+
+
+def _elements(operation: ir.Operation) -> float:
+    """Returns the number of elements that an operation inserts or scans; infinity if unknown."""
+    if operation.name == "tensor.insert":
+        return 1
+    kind = ir.ShapedType(operation.operands[0].type)
+    return math.prod(kind.shape) if kind.has_static_shape else math.inf
 
 
 def _iterations(generic: ir.Operation) -> float:
@@ -57,12 +70,14 @@ def _form(generic: ir.Operation) -> tuple:
 
 
 def _repetitions(operation: ir.Operation) -> float:
-    """Returns the product of the trip counts of the `scf.for` loops around an operation."""
+    """Returns the product of the trip counts of the loops around an operation."""
     repetitions = 1.0
     parent = operation.parent
     while parent is not None and parent.name != "builtin.module":
         if parent.operation.name == "scf.for":
             repetitions *= _trips(parent.operation)
+        elif parent.operation.name == "scf.forall":
+            repetitions *= math.prod(parent.operation.attributes["staticUpperBound"])
         parent = parent.operation.parent
     return repetitions
 
