@@ -77,5 +77,5 @@ def bincount(
         return torch.zeros((minlength,), dtype=dtype)
     largest = x.to(torch.int64).amax().clamp(max=_MOST)
     size = _size((largest + 1).clamp(min=minlength), minlength)
-    hits = torch.eq(torch.arange(size).unsqueeze(1), x)
-    return torch.where(hits, 1 if weights is None else weights.to(dtype), 0).sum(1).to(dtype)
+    amounts = torch.ones_like(x, dtype=dtype) if weights is None else weights.to(dtype)
+    return torch.zeros((size,), dtype=dtype).scatter_add(0, x.to(torch.int64), amounts)

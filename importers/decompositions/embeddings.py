@@ -25,23 +25,16 @@ def embedding_bag(
 ) -> Any:
     """Reduces rows of `table` (rows, width) in bags that start at `offsets` (bags).
 
-    The reduction is a sum, mean or maximum. Returns NotImplemented for plain sums of f32 with
-    i64 indices.
+    The reduction is a sum, mean or maximum.
 
     Returns:
         The bags (bags, width), the bag of each index, the size of each bag, and zeros (bags), which
         `aten::_embedding_bag` returns for its gradient.
     """
     _check_offsets(offsets, indices.shape[0])
-    plain = mode == _SUM and per_sample_weights is None
-    plain = plain and padding_idx < 0 and not include_last_offset
-    plain = plain and table.dtype == torch.float32
-    if plain and indices.dtype == offsets.dtype == torch.int64:
-        return NotImplemented
     starts = offsets[:-1] if include_last_offset else offsets
     places = torch.arange(indices.shape[0], device=indices.device, dtype=starts.dtype)
-    # An empty bag starts where the next one starts.
-    bag = (places.unsqueeze(1) >= starts).sum(1) - 1
+    bag = _bags(starts, indices.shape[0])
     counted = indices != padding_idx
     if include_last_offset:
         counted = torch.logical_and(counted, torch.lt(places, offsets[-1]))
@@ -54,16 +47,27 @@ def embedding_bag(
         rows = rows * per_sample_weights.unsqueeze(1)
     empty = -math.inf if mode == _MAX else 0.0
     rows = torch.where(counted.unsqueeze(1).to(torch.bool), rows, empty)
-    place = bag.unsqueeze(1).expand_as(rows)
     bags = rows.new_full((starts.shape[0], table.shape[1]), empty)
     if mode == _MAX:
-        bags = bags.scatter_reduce(0, place, rows, "amax")
+        # Eager compares each element with the maximum so far, so that only a first NaN is kept.
+        number = counted.cumsum(0) - (sizes.cumsum(0) - sizes).index_select(0, bag)
+        is_ignored = torch.logical_and(torch.isnan(rows), torch.ne(number, 1).unsqueeze(1))
+        rows = torch.where(is_ignored, empty, rows)
+        bags = bags.scatter_reduce(0, bag.unsqueeze(1).expand_as(rows), rows, "amax")
         bags = torch.where((sizes == 0).unsqueeze(1), 0.0, bags)
     else:
-        bags = bags.scatter_add(0, place, rows)
+        bags = bags.index_put((bag,), rows, accumulate=True)
     if mode not in (_SUM, _MAX):
         bags = bags / sizes.clamp(min=1).unsqueeze(1)
     return bags.to(table.dtype), bag, sizes, torch.zeros_like(starts)
+
+
+def _bags(starts: torch.Tensor, count: int) -> torch.Tensor:
+    """Returns the bag of each of `count` indices, for bags that begin at `starts`."""
+    # An empty bag starts where the next one starts, or behind the last index.
+    starts = starts.to(torch.int64)
+    begun = torch.zeros((count + 1,), dtype=torch.int64, device=starts.device)
+    return begun.scatter_add(0, starts, torch.ones_like(starts))[:count].cumsum(0) - 1
 
 
 def _check_offsets(offsets: torch.Tensor, count: int) -> None:

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 
 import torch
 
+# The most bins that are all compared with each element.
+_MOST_COMPARED = 64
+
 
 def histc(x: torch.Tensor, bins: int = 100, min: float = 0, max: float = 0) -> torch.Tensor:
     """Counts the elements of floating-point `x` (any shape) in each bin: `[bins]`, x's dtype.
 
     Elements outside [min, max] and NaN are not counted; `max` itself belongs to the last bin. If
-    min = max, the range is that of the data. The cost is one comparison per element and bin.
+    min = max, the range is that of the data.
     """
     if any(isinstance(size, int) and size == 0 for size in x.shape):
         return torch.zeros((bins,), dtype=x.dtype)
@@ -26,7 +29,10 @@ def histc(x: torch.Tensor, bins: int = 100, min: float = 0, max: float = 0) -> t
     inside = (x >= low) & (x <= high)
     # The same expression as in PyTorch's kernel, so that elements at an edge round alike.
     position = (torch.where(inside, x, low) - low) * bins / (high - low)
-    index = position.to(torch.int64).clamp(max=bins - 1)
+    index = position.to(torch.int64).clamp(0, bins - 1)
+    if bins > _MOST_COMPARED:
+        counts = torch.zeros((bins,), dtype=torch.int64)
+        return counts.scatter_add(0, index, inside.to(torch.int64)).to(x.dtype)
     hits = (index.unsqueeze(1) == torch.arange(bins)) & inside.unsqueeze(1)
     return hits.sum(0).to(x.dtype)
 

@@ -8,6 +8,9 @@ import torch
 
 from importers.decompositions.indexing import positions_along
 
+# The longest row that sorting by counting is fastest for.
+_SHORT = 64
+
 
 def median(x: torch.Tensor) -> Any:
     """Returns the lower median of all elements as a 0-d tensor; NaN if an element is NaN.
@@ -33,7 +36,12 @@ def median_along(x: torch.Tensor, dim: int, keepdim: bool = False) -> tuple:
     if not x.dim():
         return x.clone(), torch.zeros((), dtype=torch.int64)
     size = x.shape[dim]
-    values, places = torch.sort(x, dim=dim, stable=True)
+    # The order of equal elements and of NaN does not matter. `aten.sort` is faster for long rows.
+    is_stable = not x.is_floating_point() or (isinstance(size, int) and size <= _SHORT)
+    if is_stable:
+        values, places = torch.sort(x, dim=dim, stable=True)
+    else:
+        values, places = torch.ops.aten.sort.default(x, dim)
     values, places = (part.narrow(dim, (size - 1) // 2, 1) for part in (values, places))
     if x.is_floating_point():
         wrong = torch.isnan(x)

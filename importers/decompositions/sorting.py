@@ -75,6 +75,9 @@ def topk_in_order(
     return torch.ops.aten.topk.default(x, k, dim, largest, True)
 
 
+# The longest sequence whose elements are all compared with each value. A comparison takes 0.08 to
+# 0.25 ns, and a step of a binary search 3 to 5 ns. But IREE compiles each step for 0.1 s.
+_LONGEST_COMPARED = 1024
 # The maximum number of comparisons of elements with indices.
 _MOST = 1 << 24
 
@@ -97,18 +100,46 @@ def searchsorted(
     side: str | None = None,
     sorter: torch.Tensor | None = None,
 ) -> Any:
-    """Counts the elements of `ordered` before each value, by a comparison of each pair.
+    """Counts the elements of `ordered` before each value.
 
     `ordered` has sequences along the last axis, or one sequence for all values.
     """
     if sorter is not None:
         ordered = ordered.gather(-1, sorter)
+    right = right or side == "right"
+    dtype = torch.int32 if out_int32 else torch.int64
+    if isinstance(ordered.shape[-1], int) and ordered.shape[-1] > _LONGEST_COMPARED:
+        return _binary_search(ordered, values, right).to(dtype)
     if values.dim():
         values, ordered = values.unsqueeze(-1), ordered.unsqueeze(-2)
-    compare = torch.le if right or side == "right" else torch.lt
+    compare = torch.le if right else torch.lt
     # All elements are before NaN, but comparisons with NaN are false.
     before = torch.logical_or(compare(ordered, values), torch.ne(values, values))
-    return before.sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
+    return before.sum(-1, dtype=dtype)
+
+
+def _binary_search(ordered: torch.Tensor, values: torch.Tensor, right: bool) -> torch.Tensor:
+    """Computes `searchsorted` by halving the part of a sequence that a value belongs to.
+
+    Reads the same elements as eager, so that the results for sequences with NaN are equal, too.
+    """
+    compare = torch.gt if right else torch.ge
+    length = ordered.shape[-1]
+    start = torch.zeros_like(values, dtype=torch.int64)
+    end = start + length
+    for _ in range(length.bit_length()):
+        middle = (start + end) // 2
+        # The parts of other values may be empty, and end behind the last element.
+        place = middle.clamp(max=length - 1)
+        if ordered.dim() == 1:
+            element = ordered.index_select(0, place.reshape(-1)).reshape(place.shape)
+        else:
+            element = ordered.gather(-1, place)
+        is_behind = torch.logical_not(compare(element, values))
+        is_open = torch.lt(start, end)
+        start = torch.where(torch.logical_and(is_open, is_behind), middle + 1, start)
+        end = torch.where(torch.logical_and(is_open, torch.logical_not(is_behind)), middle, end)
+    return start
 
 
 def bucketize(x: torch.Tensor | float, boundaries: torch.Tensor, **options: Any) -> torch.Tensor:

@@ -21,6 +21,13 @@ from pipelines.iree.barriers import behind_barrier, stored
 from pipelines.iree.dispatch_region import dispatch
 from pipelines.pipeline import Step
 from pipelines.upstream.booleans import is_boolean
+from pipelines.upstream.selection import (
+    empty_selected,
+    is_computed_from_indices,
+    places_read,
+    read_selected,
+    select_rows,
+)
 from pipelines.upstream.sort import merge_rows, scratch_rows
 
 
@@ -42,6 +49,9 @@ def _dispatch(sort: ir.Operation) -> list[ir.Value]:
     axis = ir.IntegerAttr(sort.attributes["dimension"]).value
     if 0 in kinds[0].shape or kinds[0].shape[axis] == 1:
         return list(sort.operands)
+    count = places_read(sort)
+    if count is not None:
+        return _dispatch_selection(sort, count)
     sizes = [sizes_of(operand) for operand in sort.operands]
     # IREE would compute some of them inside of the kernel, and not compile it.
     operands = [stored(operand) for operand in sort.operands]
@@ -59,6 +69,24 @@ def _dispatch(sort: ir.Operation) -> list[ir.Value]:
     for result in (*unused, *others):
         behind_barrier(result)
     return sorted_
+
+
+def _dispatch_selection(sort: ir.Operation, count: int) -> list[ir.Value]:
+    """Creates the dispatch of a sort whose readers need the first `count` elements of each row."""
+    operands = [each if is_computed_from_indices(each) else stored(each) for each in sort.operands]
+    targets = empty_selected(sort, count)
+    dynamic = [each for target in targets for each in dynamic_sizes(sizes_of(target))]
+    first = [0] * len(sizes_of(targets[0]))
+
+    def select() -> list[ir.Value]:
+        return select_rows(sort, operands, empty_selected(sort, count), count, first)
+
+    results = dispatch([each.type for each in targets], dynamic, select)
+    for old, new in zip(sort.results, results, strict=True):
+        if not list(old.uses):
+            behind_barrier(new)
+    read_selected(sort, results)
+    return list(sort.operands)
 
 
 def _copies(operands: Sequence[ir.Value], sizes: Sequence[Size]) -> list[ir.Value]:

@@ -50,10 +50,10 @@ from pipelines.reference.steps.pointers import pass_pointers, take_operands_by_a
 from pipelines.reference.steps.private_buffers import privatize
 from pipelines.reference.steps.rows import fuse_row_loops
 from pipelines.reference.steps.shared_memory import share_memory
+from pipelines.reference.steps.sorts import sort_rows
 from pipelines.reference.steps.splitting import split
 from pipelines.reference.steps.tasks import dispatch, outline_tasks
 from pipelines.reference.steps.winograd import choose_winograd
-from pipelines.upstream.lowering import rewrite_tm_tensor
 
 
 @dataclass
@@ -80,11 +80,6 @@ class LoweringContext:
     level: int = 0
     workspaces: dict[str, int] = field(default_factory=dict)
     of_bf16: bool = False
-
-
-def merge_sort_rows(module: ir.Module) -> None:
-    """Rewrites `tm_tensor.sort` in place."""
-    rewrite_tm_tensor(module, ("tm_tensor.sort",))
 
 
 def _check(module: ir.Module, context: LoweringContext) -> None:
@@ -144,8 +139,9 @@ PIPELINE: tuple[Pipeline | Step, ...] = (
     INTEGER_LOOPS,
     Step(
         "reference-sorts",
-        "replace tm_tensor.sort by a merge sort of each row: its own lowering takes n² comparisons",
-        merge_sort_rows,
+        "replace tm_tensor.sort by a merge sort or a selection in each row, in parallel: its own "
+        "lowering takes n² comparisons",
+        sort_rows,
     ),
     PREPARE,
     Step(

@@ -7,9 +7,22 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pipelines.ir.expressions import Scalar, select
-from pipelines.ir.generics import inline
 from pipelines.ir.lazy_dialects import arith, math, tensor
 from pipelines.ir.loops import Size, Slice, index, repeat, repeat_each, size
+from pipelines.upstream.row_elements import (
+    are_in_order,
+    as_number,
+    axis_of,
+    elements_at,
+    least,
+    put_at,
+)
+from pipelines.upstream.selection import (
+    empty_selected,
+    places_read,
+    read_selected,
+    select_rows,
+)
 
 
 def rewrite_sort(sort: ir.Operation) -> list[ir.Value]:
@@ -19,7 +32,13 @@ def rewrite_sort(sort: ir.Operation) -> list[ir.Value]:
     torch-mlir's bodies do, so that the sort is stable.
     """
     operands = list(sort.operands)
-    scratch = scratch_rows(sort, size(operands[0], _axis(sort)))
+    count = places_read(sort)
+    if count is not None:
+        first = [0] * ir.RankedTensorType(operands[0].type).rank
+        targets = empty_selected(sort, count)
+        read_selected(sort, select_rows(sort, operands, targets, count, first))
+        return operands
+    scratch = scratch_rows(sort, size(operands[0], axis_of(sort)))
     return merge_rows(sort, operands, scratch)[: len(operands)]
 
 
@@ -43,7 +62,7 @@ def merge_rows(
     Returns:
         The sorted tensors, then the scratch rows.
     """
-    axis = _axis(sort)
+    axis = axis_of(sort)
     body = sort.regions[0].blocks[0]
     shape = ir.RankedTensorType(tensors[0].type).shape
     # MLIR rejects a slice of a tensor without elements.
@@ -70,10 +89,6 @@ def merge_rows(
     )
 
 
-def _axis(sort: ir.Operation) -> int:
-    return ir.IntegerAttr(sort.attributes["dimension"]).value
-
-
 def _sort_rows(
     rows: Sequence[ir.Value], scratch: Sequence[ir.Value], length: Size, body: ir.Block
 ) -> tuple[list[ir.Value], list[ir.Value]]:
@@ -98,9 +113,13 @@ def _sort_rows(
         both = arith.ShLIOp(width, index(1)).result
 
         def merge_two(low: ir.Value, *merged: ir.Value) -> list[ir.Value]:
-            middle = _least(arith.AddIOp(low, width).result, length)
-            high = _least(arith.AddIOp(low, both).result, length)
-            return _merge(rows, low, middle, high, length, body, merged)
+            middle = least(arith.AddIOp(low, width).result, length)
+            high = least(arith.AddIOp(low, both).result, length)
+            is_equal = Scalar(arith.AddIOp(low, both).result) <= Scalar(index(length))
+            equal = select(is_equal, Scalar(width), Scalar(index(0))).value
+            merged = _merge_equal(rows, low, middle, equal, body, merged)
+            rest = select(is_equal, Scalar(high), Scalar(low)).value
+            return _merge(rows, rest, middle, high, length, body, merged)
 
         return repeat(0, length, both, merged, merge_two)
 
@@ -126,28 +145,63 @@ def _merge(
     def take_one(
         place: ir.Value, left: ir.Value, right: ir.Value, *merged: ir.Value
     ) -> list[ir.Value]:
-        at_left, at_right = _least(left, last), _least(right, last)
-        lefts = [tensor.ExtractOp(row, [at_left]).result for row in rows]
-        rights = [tensor.ExtractOp(row, [at_right]).result for row in rows]
-        neighbors = [each for pair in zip(lefts, rights, strict=True) for each in pair]
-        (stays,) = inline(body, neighbors)
+        at_left, at_right = least(left, last), least(right, last)
+        stays = are_in_order(body, elements_at(rows, at_left), elements_at(rows, at_right))
         left, right = Scalar(left), Scalar(right)
         has_left, no_right = left < Scalar(middle), right >= Scalar(high)
-        takes_left = no_right | (has_left & Scalar(stays))
-        taken = [
-            tensor.InsertOp(
-                arith.SelectOp(takes_left.value, of_left, of_right).result, whole, [place]
-            ).result
-            for of_left, of_right, whole in zip(lefts, rights, merged, strict=True)
-        ]
+        takes_left = no_right | (has_left & stays)
+        taken = select(takes_left, Scalar(at_left), Scalar(at_right))
         left, right = select(takes_left, left + 1, left), select(takes_left, right, right + 1)
-        return [left.value, right.value, *taken]
+        return [left.value, right.value, *put_at(merged, elements_at(rows, taken.value), place)]
 
     return repeat(low, high, 1, [low, middle, *merged], take_one)[2:]
 
 
-def _least(number: ir.Value, limit: Size) -> ir.Value:
-    return arith.MinSIOp(number, index(limit)).result
+def _merge_equal(
+    rows: Sequence[ir.Value],
+    low: ir.Value,
+    middle: ir.Value,
+    width: ir.Value,
+    body: ir.Block,
+    merged: Sequence[ir.Value],
+) -> list[ir.Value]:
+    """Merges two runs of `width` elements, [low, middle) and the one behind it.
+
+    Takes `width` elements from the front of the runs, and as many from their ends. No run ends
+    before. The processor does both at the same time.
+    """
+    one = index(1)
+    last = arith.SubIOp(arith.AddIOp(middle, width).result, one).result
+
+    def in_order(left: Scalar, right: Scalar) -> Scalar:
+        return are_in_order(body, elements_at(rows, left.value), elements_at(rows, right.value))
+
+    def take_two(step: ir.Value, *carried: ir.Value) -> list[ir.Value]:
+        left, left_end, merged = Scalar(carried[0]), Scalar(carried[1]), carried[2:]
+        front, back = Scalar(low) + Scalar(step), Scalar(last) - Scalar(step)
+        # As many elements are left of `front` as the runs have left of `left` and `right`.
+        right = front + Scalar(middle) - left
+        right_end = back + Scalar(middle) - left_end - 1
+        stays = in_order(left, right)
+        is_last = ~in_order(left_end, right_end)
+        lowest = elements_at(rows, _lower(stays, left, right).value)
+        highest = elements_at(rows, _lower(is_last, left_end, right_end).value)
+        merged = put_at(put_at(merged, lowest, front.value), highest, back.value)
+        # Processors predict branches on random elements wrongly, so add numbers instead.
+        left, left_end = left + as_number(stays), left_end - as_number(is_last)
+        return [left.value, left_end.value, *merged]
+
+    left_end = arith.SubIOp(middle, one).result
+    return repeat(0, width, 1, [low, left_end, *merged], take_two)[2:]
+
+
+def _lower(condition: Scalar, low: Scalar, high: Scalar) -> Scalar:
+    """Returns `low` if the condition holds, else `high`, without a branch.
+
+    LLVM would turn a selection into a branch, and also masks and products, but not shifts.
+    """
+    half = as_number(condition) << 5
+    return low + ((high - low) >> half >> half)
 
 
 def _steps(length: Size) -> Size:

@@ -100,6 +100,23 @@ def test_iree_does_not_compile_a_loop_that_passes_on_fewer_tensors():
         }""")
 
 
+def test_iree_does_not_compile_a_scatter_of_a_number():
+    with pytest.raises(Exception, match="exceeded stack allocation limit"):
+        run_by_iree("""
+        func.func @main(%x: tensor<9xi64>, %i: tensor<9999x1xi64>) -> tensor<9xi64> {
+          %one = arith.constant 1 : i64
+          %empty = tensor.empty() : tensor<9999xi64>
+          %0 = linalg.fill ins(%one : i64) outs(%empty : tensor<9999xi64>) -> tensor<9999xi64>
+          %1 = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false)
+              ins(%0, %i : tensor<9999xi64>, tensor<9999x1xi64>) outs(%x : tensor<9xi64>) {
+          ^bb0(%new: i64, %old: i64):
+            %2 = arith.addi %old, %new : i64
+            tm_tensor.yield %2 : i64
+          } -> tensor<9xi64>
+          return %1 : tensor<9xi64>
+        }""")
+
+
 def test_iree_stops_branches_on_sizes():
     sizes = ({0: torch.export.Dim("n")},)
     program = unmess.capture(lambda x: x.round(), (torch.ones(3, 3),), dynamic_shapes=sizes)

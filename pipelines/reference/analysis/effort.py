@@ -29,6 +29,8 @@ _LITTLE = 16_384
 _OPTIMIZED = 2
 # Iterations below which plain loops take no longer to run than vector code takes to compile.
 _FEW = 1 << 18
+# Operations besides `linalg.generic` that take time for each element.
+_COUNTED = ("tensor.insert", "tm_tensor.scan", "tm_tensor.scatter")
 # An attribute of an operation on a part of the data, which one of several threads computes.
 PART = "unmess.part"
 # Minimum work of a part. Threads wait actively between the operations of a call, so handing a part
@@ -60,8 +62,11 @@ def _iterations(operation: ir.Operation) -> float:
     if operation.name == "linalg.generic":
         return computed_elements(operation)
     if operation.name == "tensor.insert":
-        # The loops of a sort insert all elements of a row, but their trip counts are not constant.
-        return _elements(operation.operands[1]) * _repetitions(operation, of_unknown=1)
+        times = _repetitions(operation)
+        if math.isinf(times):
+            # The loops of a sort insert each element of a row, but their trip counts are unknown.
+            return _elements(operation.operands[1]) * _repetitions(operation, of_unknown=1)
+        return times
     value = operation.results[0] if operation.name == "tensor.pad" else operation.operands[0]
     return _elements(value) * _repetitions(operation)
 
@@ -92,7 +97,7 @@ def _form(operation: ir.Operation) -> tuple:
 
 
 def _repetitions(operation: ir.Operation, of_unknown: float = math.inf) -> float:
-    """Returns the product of the trip counts of the `scf.for` loops around an operation.
+    """Returns the product of the trip counts of the loops around an operation.
 
     Args:
         of_unknown: counts for a loop whose bounds are not constant.
@@ -103,6 +108,8 @@ def _repetitions(operation: ir.Operation, of_unknown: float = math.inf) -> float
         if parent.operation.name == "scf.for":
             trips = _trips(parent.operation)
             repetitions *= of_unknown if trips is None else trips
+        elif parent.operation.name == "scf.forall":
+            repetitions *= math.prod(parent.operation.attributes["staticUpperBound"])
         parent = parent.operation.parent
     return repetitions
 

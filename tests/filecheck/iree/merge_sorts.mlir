@@ -67,3 +67,32 @@ func.func @booleans(%x: tensor<9xi1>) -> tensor<9xi1> {
   } -> tensor<9xi1>
   return %0 : tensor<9xi1>
 }
+
+// If the program reads few elements of each row, the dispatch selects them, and computes indices.
+// CHECK-LABEL: func.func @first
+// CHECK-SAME:    %[[X:.*]]: tensor<2x100xf32>
+// CHECK:         %[[STORED:.*]] = "iree_tensor_ext.compute_barrier.start"(%[[X]])
+// CHECK-NOT:     compute_barrier.start
+// CHECK:         %[[DISPATCH:.*]]:2 = "flow.dispatch.region"() ({
+// CHECK:           tensor.empty() : tensor<2x3xf32>
+// CHECK:           tensor.extract %[[STORED]]
+// CHECK:           scf.if
+// CHECK:           "flow.return"(%{{.*}}) : (tensor<2x3xf32>, tensor<2x3xi64>)
+// CHECK:         "util.optimization_barrier"(%[[DISPATCH]]#0)
+// CHECK:         tensor.extract_slice %[[DISPATCH]]#1[0, 0] [2, 3] [1, 1] : tensor<2x3xi64>
+func.func @first(%x: tensor<2x100xf32>) -> tensor<2x3xi64> {
+  %empty = tensor.empty() : tensor<2x100xi64>
+  %i = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} outs(%empty : tensor<2x100xi64>) {
+  ^bb0(%out: i64):
+    %5 = linalg.index 1 : index
+    %6 = arith.index_cast %5 : index to i64
+    linalg.yield %6 : i64
+  } -> tensor<2x100xi64>
+  %0:2 = tm_tensor.sort dimension(1) outs(%x, %i : tensor<2x100xf32>, tensor<2x100xi64>) {
+  ^bb0(%a: f32, %b: f32, %c: i64, %d: i64):
+    %1 = arith.cmpf ole, %a, %b : f32
+    tm_tensor.yield %1 : i1
+  } -> tensor<2x100xf32>, tensor<2x100xi64>
+  %2 = tensor.extract_slice %0#1[0, 0] [2, 3] [1, 1] : tensor<2x100xi64> to tensor<2x3xi64>
+  return %2 : tensor<2x3xi64>
+}

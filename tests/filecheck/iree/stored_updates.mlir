@@ -77,3 +77,42 @@ func.func @of_a_reshape(%x: tensor<8x3xf32>, %y: tensor<2xf32>, %i: tensor<2x1xi
   } -> tensor<24xf32>
   return %0 : tensor<24xf32>
 }
+
+// The updates are one number. The generic operation also computes the indices.
+// CHECK-LABEL: func.func @of_a_number(
+// CHECK:         %[[ONES:.*]]:2 = linalg.generic
+// CHECK:         %[[KEPT:.*]] = "util.optimization_barrier"(%[[ONES]]#1)
+// CHECK:         tm_tensor.scatter {{.*}} ins(%[[KEPT]], %[[ONES]]#0
+func.func @of_a_number(%x: tensor<8xi64>, %i: tensor<6xi32>) -> tensor<8xi64> {
+  %one = arith.constant 1 : i64
+  %indices = tensor.empty() : tensor<6x1xi32>
+  %numbers = tensor.empty() : tensor<6xi64>
+  %0:2 = linalg.generic {
+    indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0, 0)>, affine_map<(d0) -> (d0)>],
+    iterator_types = ["parallel"]} ins(%i : tensor<6xi32>) outs(%indices, %numbers : tensor<6x1xi32>, tensor<6xi64>) {
+  ^bb0(%a: i32, %b: i32, %c: i64):
+    linalg.yield %a, %one : i32, i64
+  } -> (tensor<6x1xi32>, tensor<6xi64>)
+  %1 = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false) ins(%0#1, %0#0 : tensor<6xi64>, tensor<6x1xi32>) outs(%x : tensor<8xi64>) {
+  ^bb0(%new: i64, %old: i64):
+    %2 = arith.addi %old, %new : i64
+    tm_tensor.yield %2 : i64
+  } -> tensor<8xi64>
+  return %1 : tensor<8xi64>
+}
+
+// CHECK-LABEL: func.func @filled(
+// CHECK:         %[[ONES:.*]] = linalg.fill
+// CHECK:         %[[KEPT:.*]] = "util.optimization_barrier"(%[[ONES]])
+// CHECK:         tm_tensor.scatter {{.*}} ins(%[[KEPT]],
+func.func @filled(%x: tensor<8xi64>, %i: tensor<6x1xi32>) -> tensor<8xi64> {
+  %one = arith.constant 1 : i64
+  %empty = tensor.empty() : tensor<6xi64>
+  %0 = linalg.fill ins(%one : i64) outs(%empty : tensor<6xi64>) -> tensor<6xi64>
+  %1 = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false) ins(%0, %i : tensor<6xi64>, tensor<6x1xi32>) outs(%x : tensor<8xi64>) {
+  ^bb0(%new: i64, %old: i64):
+    %2 = arith.addi %old, %new : i64
+    tm_tensor.yield %2 : i64
+  } -> tensor<8xi64>
+  return %1 : tensor<8xi64>
+}

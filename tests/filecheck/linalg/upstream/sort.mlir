@@ -2,14 +2,23 @@
 // RUN: unmess-opt --pipeline upstream %s | mlir-opt --one-shot-bufferize="bufferize-function-boundaries" --canonicalize | filecheck %s --check-prefix=MEMORY
 
 // Three steps merge five elements. The outer loop does two steps, to a buffer and back. If two
-// elements are equal, the left one comes first.
+// elements are equal, the left one comes first. Two runs of equal length are merged from both ends,
+// and others from the front. There are no branches and selections in the first of these loops.
 // CHECK-LABEL: func.func @pairs
 // CHECK-DAG:     %c3 = arith.constant 3 : index
 // CHECK:         scf.for %[[STEP:.*]] = %c0 to %c3 step %c2 iter_args(%[[KEYS:.*]] = %{{.*}}, %[[PLACES:.*]] = %{{.*}})
 // CHECK-NEXT:      %[[WIDTH:.*]] = arith.shli %c1, %[[STEP]]
 // CHECK:           %[[BOTH:.*]] = arith.shli %[[WIDTH]], %c1
 // CHECK:           scf.for %[[LOW:.*]] = %c0 to %c5 step %[[BOTH]]
-// CHECK:             scf.for %[[PLACE:.*]] = %[[LOW]]
+// CHECK:             %[[EQUAL:.*]] = arith.cmpi sle, %{{.*}}, %c5
+// CHECK:             %[[COUNT:.*]] = arith.select %[[EQUAL]], %[[WIDTH]], %c0
+// CHECK:             scf.for %{{.*}} = %c0 to %[[COUNT]] step %c1 iter_args(%[[FRONT:.*]] = %[[LOW]], %[[BACK:.*]] =
+// CHECK:               %[[STAYS:.*]] = arith.cmpf ole
+// CHECK:               %[[LAST:.*]] = arith.cmpf ole
+// CHECK-NOT:           arith.select
+// CHECK-COUNT-4:       tensor.insert
+// CHECK:             %[[REST:.*]] = arith.select %[[EQUAL]], %{{.*}}, %[[LOW]]
+// CHECK:             scf.for %[[PLACE:.*]] = %[[REST]]
 // CHECK:               %[[STAYS:.*]] = arith.cmpf ole
 // CHECK-NEXT:          %[[LEFT:.*]] = arith.cmpi slt
 // CHECK-NEXT:          %[[END:.*]] = arith.cmpi sge

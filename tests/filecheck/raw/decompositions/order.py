@@ -17,6 +17,21 @@ import torch
 # CHECK-LABEL: too_long:
 # CHECK:         torch.aten.sort %x
 
+# A merge sort finds the median of a long row. Elements of a short row are counted.
+# CHECK-LABEL: median:
+# CHECK:         torch.aten.sort %x
+# CHECK-LABEL: median_of_few:
+# CHECK-NOT:     torch.aten.sort
+# CHECK:         torch.aten.gather
+
+# Each value is compared with all elements of a short sequence, and with eleven of a long one.
+# CHECK-LABEL: search_in_few:
+# CHECK-NOT:     torch.aten.index_select
+# CHECK:         torch.aten.sum
+# CHECK-LABEL: search:
+# CHECK-COUNT-11: torch.aten.index_select
+# CHECK-NOT:     torch.aten.index_select
+
 # CHECK-LABEL: top_in_no_order:
 # CHECK:       note: decomposition: unsorted top-k (aten::topk.default)
 # CHECK:         %[[YES:.*]] = torch.constant.bool true
@@ -38,6 +53,22 @@ def integers():
 
 def too_long():
     return (lambda x: torch.ops.aten.sort.default(x)), (torch.arange(5000),)
+
+
+def median():
+    return (lambda x: x.median(0)), (torch.ones(65),)
+
+
+def median_of_few():
+    return (lambda x: x.median(0)), (torch.ones(64),)
+
+
+def search_in_few():
+    return torch.searchsorted, (torch.ones(1024), torch.ones(3))
+
+
+def search():
+    return torch.searchsorted, (torch.ones(1025), torch.ones(3))
 
 
 def top_in_no_order():

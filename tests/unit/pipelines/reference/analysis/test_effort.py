@@ -73,11 +73,48 @@ func.func @main(%x: tensor<{n}xf32>, %y: tensor<{n}xf32>, %z: tensor<f32>) -> te
   return %0#0 : tensor<{n}xf32>
 }}
 """
+# Inserts elements in parallel loops.
+INSERTIONS = """
+func.func @main(%x: tensor<64x{n}xf32>, %y: f32) -> tensor<64x{n}xf32> {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %end = arith.constant {n} : index
+  %0 = scf.forall (%row) in (64) shared_outs(%all = %x) -> (tensor<64x{n}xf32>) {{
+    %1 = tensor.extract_slice %all[%row, 0] [1, {n}] [1, 1] : tensor<64x{n}xf32> to tensor<{n}xf32>
+    %2 = scf.for %i = %c0 to %end step %c1 iter_args(%each = %1) -> tensor<{n}xf32> {{
+      %3 = tensor.insert %y into %each[%i] : tensor<{n}xf32>
+      scf.yield %3 : tensor<{n}xf32>
+    }}
+    scf.forall.in_parallel {{
+      tensor.parallel_insert_slice %2 into %all[%row, 0] [1, {n}] [1, 1]
+          : tensor<{n}xf32> into tensor<64x{n}xf32>
+    }}
+  }}
+  return %0 : tensor<64x{n}xf32>
+}}
+"""
+SCATTER = """
+func.func @main(%x: tensor<{n}xf32>, %i: tensor<{n}x1xi32>, %y: tensor<100xf32>)
+    -> tensor<100xf32> {{
+  %0 = tm_tensor.scatter {{dimension_map = array<i64: 0>}} unique_indices(false)
+      ins(%x, %i : tensor<{n}xf32>, tensor<{n}x1xi32>) outs(%y : tensor<100xf32>) {{
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.addf %a, %b : f32
+    tm_tensor.yield %1 : f32
+  }} -> tensor<100xf32>
+  return %0 : tensor<100xf32>
+}}
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "level"),
     [
+        (INSERTIONS.format(n=200), 0),
+        (INSERTIONS.format(n=2000), 2),
+        (SCATTER.format(n=1000), 0),
+        (SCATTER.format(n=100_000), 2),
+        (SCATTER.format(n="?"), 2),
         (MATMUL.format(m=16, n=16, k=16), 0),
         (MATMUL.format(m=32, n=32, k=32), 2),
         # No operand is large, but the loops are.
