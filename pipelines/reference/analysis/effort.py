@@ -29,8 +29,6 @@ _LITTLE = 16_384
 _OPTIMIZED = 2
 # Iterations below which plain loops take no longer to run than vector code takes to compile.
 _FEW = 1 << 18
-# Operations besides `linalg.generic` that take time for each element.
-_COUNTED = ("tensor.insert", "tm_tensor.scan", "tm_tensor.scatter")
 # An attribute of an operation on a part of the data, which one of several threads computes.
 PART = "unmess.part"
 # Minimum work of a part. Threads wait actively between the operations of a call, so handing a part
