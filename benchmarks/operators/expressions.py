@@ -277,11 +277,11 @@ half @ half_square
 double @ double.mT
 numbers[:256, :256] @ numbers[:256, :256]
 x[:4] @ (w_bytes.float() * scale).mT
-torch.cdist(points, points)
-torch.cdist(points, points, p=1.0)
+torch.cdist(points, cube[:8].flatten(0, 1))
+torch.cdist(points, cube[:8].flatten(0, 1), p=1.0)
 F.pdist(few_points)
 torch.kron(small, small)
-torch.linalg.cross(vectors, vectors)
+torch.linalg.cross(vectors, vectors.roll(1, 0))
 torch.linalg.inv(small)
 torch.linalg.det(small)
 torch.linalg.solve(small, small)
@@ -311,7 +311,7 @@ torch.view_as_real(torch.view_as_complex(complex_pairs) * torch.view_as_complex(
 
 F.cross_entropy(x, classes)
 F.mse_loss(x, y)
-F.kl_div(x, positive)
+F.kl_div(x, positive, reduction="sum")
 F.binary_cross_entropy_with_logits(x, unit)
 F.smooth_l1_loss(x, y)
 F.triplet_margin_loss(x, y, positive)

@@ -1,4 +1,4 @@
-"""Matrix products of 8-bit integers, and sums with matrix products.
+"""Matrix products of 8-bit integers, sums with matrix products, and bilinear forms.
 
 A product of groups of rows with one matrix per group becomes one dense product.
 """
@@ -25,6 +25,24 @@ def bmm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     if a.dtype not in _EIGHT_BITS:
         return NotImplemented
     return torch.bmm(a.to(torch.int32), b.to(torch.int32)).to(a.dtype)
+
+
+def bilinear(
+    x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Computes x W y for each matrix W of `weight`, as `torch.nn.functional.bilinear` does.
+
+    Args:
+        x: `[..., i]`.
+        y: `[..., j]`, with the same leading axes.
+        weight: `[outputs, i, j]`.
+        bias: `[outputs]`.
+    """
+    outputs, i, j = weight.shape
+    rows = x.reshape(-1, i) @ weight.transpose(0, 1).reshape(i, outputs * j)
+    products = rows.reshape(-1, outputs, j) * y.reshape(-1, 1, j)
+    result = products.sum(-1).reshape(*x.shape[:-1], outputs)
+    return result if bias is None else result + bias
 
 
 def int_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

@@ -79,6 +79,10 @@ def sequences_in_groups(x, weight, depthwise):
     return joined, F.conv1d(x, depthwise, groups=4)
 
 
+def pairs_of_rows(x, y, weight):
+    return F.bilinear(x, y, weight, weight[:, 0, 0]), F.bilinear(x[0, 0], y[0, 0], weight)
+
+
 def overlapping_blocks(x, fewer):
     shifted = F.fold(x, (5, 6), 3)
     # Blocks with gaps, and with an overlap at the border of the image.
@@ -609,6 +613,7 @@ CASES = [
         (random(2, 4, 9), random(6, 2, 3), random(4, 1, 2)),
         None,
     ),
+    Case("bilinear form", pairs_of_rows, (random(2, 3, 4), random(2, 3, 5), random(6, 4, 5)), None),
     Case("fold", overlapping_blocks, (random(2, 18, 12), random(2, 18, 6)), None),
     Case("assertions about tensors", assertion, (random(3).abs() + 1,), None),
     Case(
