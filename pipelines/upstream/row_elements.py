@@ -45,4 +45,6 @@ def least(number: Size, limit: Size) -> Size:
 
 def as_number(condition: Scalar) -> Scalar:
     """Returns 1, of type index, if a condition holds, else 0."""
-    return Scalar(arith.IndexCastUIOp(ir.IndexType.get(), condition.value).result)
+    # xDSL does not have `arith.index_castui`.
+    wide = arith.ExtUIOp(ir.IntegerType.get_signless(64), condition.value).result
+    return Scalar(arith.IndexCastOp(ir.IndexType.get(), wide).result)
