@@ -39,6 +39,7 @@ from pipelines.iree.sorts import KEEP_SORTED_VALUES
 from pipelines.iree.stored_updates import STORE_UPDATES
 from pipelines.iree.strided_reads import READ_WHOLE_TENSORS
 from pipelines.iree.updates import keep_inputs
+from pipelines.iree.wide_convolutions import WIDEN_CONVOLUTIONS
 from pipelines.linalg_form.channels_last import NHWC
 from pipelines.linalg_form.float8 import INLINE_FLOAT8_CASTS
 from pipelines.linalg_form.propagation import GENERALIZE, PROPAGATE, SPECIALIZE
@@ -118,6 +119,7 @@ _ALONE = (
     ASSERTION_LINES,
     ELEMENTARY_FUNCTIONS,
     CONVERT_THROUGH_F32,
+    WIDEN_CONVOLUTIONS,
     CROP_TO_WINDOWS,
     INLINE_FLOAT8_CASTS,
     LONG_SUMS,

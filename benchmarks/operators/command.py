@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ _TURNS, _SECONDS = 4, 0.02
 # The largest allowed difference from eager, relative to the largest magnitude, by dtype.
 _TOLERANCES = {torch.float16: 2e-3, torch.bfloat16: 1e-2}
 _TOLERANCE = 1e-5
+_DTYPES = ("float32", "float64", "float16", "bfloat16")
 # The least ratio of the rows of the table.
 _SLOW = 2.0
 _SHORTEST = "one + one"
@@ -26,17 +28,24 @@ _SHORTEST = "one + one"
 class _Expression(torch.nn.Module):
     """Computes an expression from its tensors, which are the arguments.
 
+    Args:
+        text: the expression.
+        dtype: the dtype that f32 tensors are converted to.
+
     Attributes:
         text: the expression.
         args: its tensors.
     """
 
-    def __init__(self, text: str):
+    def __init__(self, text: str, dtype: torch.dtype):
         super().__init__()
         self.text = text
         tensors = {**TENSORS, "one": torch.ones(1)}
         names = [name for name in tensors if name in compile(text, text, "eval").co_names]
-        self.args = tuple(tensors[name] for name in names)
+        self.args = tuple(
+            tensor.to(dtype) if tensor.dtype == torch.float32 else tensor
+            for tensor in (tensors[name] for name in names)
+        )
         scope = {"torch": torch, "F": torch.nn.functional}
         self._function = eval(f"lambda {', '.join(names)}: {text}", scope)
 
@@ -45,18 +54,32 @@ class _Expression(torch.nn.Module):
         return self._function(*args)
 
 
-def main(words: Sequence[str] = ()) -> None:
+def main(arguments: Sequence[str] = ()) -> None:
     """Prints the table.
 
     Args:
-        words: only expressions that contain one of them; all if there are none.
+        arguments: those of the command line.
     """
+    parser = argparse.ArgumentParser("python -m benchmarks.operators", description=__doc__)
+    parser.add_argument("words", nargs="*", help="only expressions that contain one of them")
+    parser.add_argument("--dtype", choices=_DTYPES, default="float32", help="of f32 tensors")
+    parser.add_argument("--cpu", default="host", help="the CPU that iree-cpu compiles for")
+    options = parser.parse_args(arguments)
+    words, dtype = options.words, getattr(torch, options.dtype)
+    target = unmess.TargetOptions(cpu=options.cpu)
     texts = [line for line in EXPRESSIONS.splitlines() if line]
     chosen = [text for text in texts if not words or any(word in text for word in words)]
-    shortest, _ = _measured(_Expression(_SHORTEST))
-    rows, counts = [], dict.fromkeys(RUNNERS, 0)
+    shortest, _ = _measured(_Expression(_SHORTEST, dtype), target)
+    rows, counts, supported = [], dict.fromkeys(RUNNERS, 0), 0
     for text in chosen:
-        seconds, problems = _measured(_Expression(text))
+        expression = _Expression(text, dtype)
+        try:
+            expression(*expression.args)
+        except (RuntimeError, NotImplementedError) as problem:
+            print(f"{text} in eager: {str(problem).splitlines()[0]}", flush=True)
+            continue
+        supported += 1
+        seconds, problems = _measured(expression, target)
         for runner, problem in problems.items():
             print(f"{text} on {runner}: {problem}", flush=True)
         ratios = {
@@ -74,7 +97,7 @@ def main(words: Sequence[str] = ()) -> None:
     for _, row in sorted(rows, reverse=True):
         print(row)
     for runner, count in counts.items():
-        print(f"{runner}: {count} of {len(chosen)} at most {_SLOW:.0f} times eager")
+        print(f"{runner}: {count} of {supported} at most {_SLOW:.0f} times eager")
 
 
 def _row(text: str, seconds: dict[str, float], ratios: dict[str, float]) -> str:
@@ -85,7 +108,9 @@ def _row(text: str, seconds: dict[str, float], ratios: dict[str, float]) -> str:
     return f"| `{text}` | {1000 * seconds['eager']:.3f} | {' | '.join(cells)} |"
 
 
-def _measured(model: _Expression) -> tuple[dict[str, float], dict[str, str]]:
+def _measured(
+    model: _Expression, target: unmess.TargetOptions
+) -> tuple[dict[str, float], dict[str, str]]:
     """Returns the least seconds of a call for each side, and the problems of runners."""
     calls: dict[str, Callable] = {"eager": model}
     problems = {}
@@ -94,7 +119,7 @@ def _measured(model: _Expression) -> tuple[dict[str, float], dict[str, str]]:
         program = unmess.capture(model, model.args)
         for runner in RUNNERS:
             try:
-                call = unmess.load(program, on=runner)
+                call = unmess.load(program, on=runner, target=target)
                 _compare(call(*model.args), expected)
             except (unmess.Error, AssertionError) as problem:
                 problems[runner] = str(problem).splitlines()[0]

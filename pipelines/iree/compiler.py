@@ -34,7 +34,8 @@ from pipelines.iree.softmax import KEEP_EXPONENTIALS
 from pipelines.iree.sorts import KEEP_SORTED_VALUES
 from pipelines.iree.stored_updates import STORE_UPDATES
 from pipelines.iree.strided_reads import READ_WHOLE_TENSORS
-from pipelines.iree.targets import Target
+from pipelines.iree.targets import NO_KERNELS, Target
+from pipelines.iree.wide_convolutions import WIDEN_CONVOLUTIONS
 from pipelines.long_sums import LONG_SUMS
 from pipelines.pipeline import brief
 from unmess.core.cache.reproducer import write_reproducer
@@ -125,6 +126,7 @@ def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tupl
         KEEP_EXPONENTIALS.apply(ir)
         ELEMENTARY_FUNCTIONS.apply(ir)
         CONVERT_THROUGH_F32.apply(ir)
+        WIDEN_CONVOLUTIONS.apply(ir)
     for step in preset.steps_for(few_registers=target.few_registers):
         step.apply(ir)
     CROP_TO_WINDOWS.apply(ir)
@@ -140,7 +142,10 @@ def input_for(module: Module, target: Target, preset: Preset) -> tuple[str, tupl
     HIDE_CONSTANTS.apply(ir)
     LIMIT_BUFFERS.apply(ir)
     text = ir.operation.get_asm(enable_debug_info=True)
-    return text, (*target.options, *_input_type(text), *preset.options)
+    options = (*target.options, *_input_type(text), *preset.options)
+    if "bf16" in text and not target.multiplies_bf16:
+        options = (*options, NO_KERNELS)
+    return text, options
 
 
 def _input_type(text: str) -> tuple[str, ...]:

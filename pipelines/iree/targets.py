@@ -38,6 +38,7 @@ class Target:
         preset: the preset that the user chose, or None; `plain` for targets without presets.
         few_registers: whether the CPU has 16 vector registers: x86-64 without AVX-512. AVX-512 and
             Arm CPUs have 32.
+        multiplies_bf16: whether the CPU has instructions for products of bf16.
     """
 
     options: tuple[str, ...]
@@ -47,6 +48,7 @@ class Target:
     architecture: str | None = None
     preset: str | None = "plain"
     few_registers: bool = False
+    multiplies_bf16: bool = True
 
     @property
     def is_cpu(self) -> bool:
@@ -74,6 +76,7 @@ class _Hardware:
     architecture: str | None = None
     note: str | None = None
     few_registers: bool = False
+    multiplies_bf16: bool = True
 
 
 @dataclass(frozen=True)
@@ -100,9 +103,19 @@ CUDA_DEFAULT = "sm_89"
 HIP_DEFAULT = "gfx942"
 
 
+# Compiles matrix products instead of calling IREE's own kernels. Where IREE has no kernel for the
+# CPU, it calls one that multiplies number by number.
+NO_KERNELS = "--iree-llvmcpu-enable-ukernels=none"
+
+
 def _cpu(options: TargetOptions) -> _Hardware:
-    few = machine() == "x86_64" and "avx512f" not in _features(options.cpu)
-    return _Hardware((f"--iree-llvmcpu-target-cpu={options.cpu}",), few_registers=few)
+    features, is_x86 = _features(options.cpu), machine() == "x86_64"
+    has_kernels = not is_x86 or {"avx2", "fma"} <= features
+    return _Hardware(
+        (f"--iree-llvmcpu-target-cpu={options.cpu}", *([] if has_kernels else [NO_KERNELS])),
+        few_registers=is_x86 and "avx512f" not in features,
+        multiplies_bf16=("avx512bf16" if is_x86 else "bf16") in features,
+    )
 
 
 @cache
@@ -282,6 +295,7 @@ def target(name: str, options: TargetOptions | None = None) -> Target:
         architecture=hardware.architecture,
         preset=options.preset if name == "iree-cpu" else "plain",
         few_registers=hardware.few_registers,
+        multiplies_bf16=hardware.multiplies_bf16,
     )
 
 

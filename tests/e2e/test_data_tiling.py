@@ -195,3 +195,11 @@ def test_the_command_prints_the_result_with_plain(tmp_path, unmess_command):
     done = unmess_command("check", f"{file}:noisy", "--on", "iree-cpu")
     assert done.returncode == 1, done.stderr
     assert f"  preset: {found['text'].partition(':')[0]}" in done.stdout
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
+def test_products_on_a_cpu_without_kernels(dtype):
+    target, tensors, model = TargetOptions(cpu="generic"), arguments(dtype), Products()
+    run = unmess.load(unmess.capture(model, tensors), on="iree-cpu", target=target)
+    for result, expected in zip(run(*tensors), model(*tensors), strict=True):
+        torch.testing.assert_close(result, expected, rtol=0, atol=0)

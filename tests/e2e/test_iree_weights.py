@@ -125,8 +125,9 @@ def test_two_processes_share_mapped_weights(file, preset, tmp_path, monkeypatch,
     for report in reports:
         assert report["right"] and not report["aligned"]
         assert any(note.startswith("weights: ") for note in report["notes"])
-    # Only for the second process: the first one also compiles, and writes the file.
-    assert reports[1]["peak"] < 1.15 * WEIGHTS_MB
+    # Only for the second process: the first one also compiles, and writes the file. The peak
+    # includes pages of libraries; a copy of the weights would double it.
+    assert reports[1]["peak"] < 1.25 * WEIGHTS_MB
     assert reports[1]["own"] < 0.15 * WEIGHTS_MB
     (archive,) = (tmp_path / "cache" / "weights").iterdir()
     assert archive.stat().st_size < 1.01 * WEIGHTS_MB * 1e6

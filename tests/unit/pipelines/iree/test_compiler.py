@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ import torch
 import unmess
 from pipelines.iree import compiler as subject
 from pipelines.iree.packing import splitting_options
-from pipelines.iree.targets import target
+from pipelines.iree.presets import PRESETS
+from pipelines.iree.targets import NO_KERNELS, target
 
 LAYER = Path(torch.nn.__file__).with_name("modules") / "conv.py"
 WRONG = """
@@ -131,3 +133,13 @@ def test_reproducer_fails_with_the_same_error(tmp_path, monkeypatch):
     done = subprocess.run([tool, *words[1:]], capture_output=True, text=True)
     assert done.returncode == 1
     assert caught.value.cause.partition("module: ")[2] in done.stderr
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
+@pytest.mark.parametrize("multiplies_bf16", [True, False])
+def test_products_of_bf16_call_no_kernel_on_cpus_without_instructions(dtype, multiplies_bf16):
+    module = unmess.lower(unmess.capture(torch.nn.Identity(), (torch.ones(2, dtype=dtype),)))
+    own = replace(target("iree-cpu"), options=(), multiplies_bf16=multiplies_bf16)
+    _, options = subject.input_for(module, own, PRESETS["data-tiling"])
+    has_slow_kernel = dtype == torch.bfloat16 and not multiplies_bf16
+    assert (NO_KERNELS in options) == has_slow_kernel

@@ -174,3 +174,22 @@ def test_number_of_vector_registers(cpu, features, few, monkeypatch):
 def test_arm_has_many_vector_registers(monkeypatch):
     monkeypatch.setattr(subject, "machine", lambda: "aarch64")
     assert not subject.target("iree-cpu").few_registers
+
+
+@pytest.mark.parametrize(
+    ("machine", "features", "has_kernels", "multiplies_bf16"),
+    [
+        ("x86_64", {"sse2"}, False, False),
+        ("x86_64", {"avx2"}, False, False),
+        ("x86_64", {"avx2", "fma"}, True, False),
+        ("x86_64", {"avx2", "fma", "avx512f", "avx512bf16"}, True, True),
+        ("aarch64", {"neon"}, True, False),
+        ("aarch64", {"neon", "bf16"}, True, True),
+    ],
+)
+def test_matrix_kernels(machine, features, has_kernels, multiplies_bf16, monkeypatch):
+    monkeypatch.setattr(subject, "machine", lambda: machine)
+    monkeypatch.setattr(subject, "_features", lambda cpu: frozenset(features))
+    found = subject.target("iree-cpu")
+    assert (subject.NO_KERNELS not in found.options) == has_kernels
+    assert found.multiplies_bf16 == multiplies_bf16
