@@ -52,6 +52,7 @@ from pipelines.reference.steps.assertions import Assertions
 from pipelines.reference.steps.elementwise import vectorize_elementwise
 from pipelines.reference.steps.fusion import fuse
 from pipelines.reference.steps.kernels import vectorize
+from pipelines.reference.steps.narrow_products import keep_products_narrow
 from pipelines.stablehlo.portable import PORTABLE
 from pipelines.upstream.lowering import UPSTREAM
 from unmess.core.ir.recognition import public_functions
@@ -177,6 +178,8 @@ FUNCTIONS: dict[str, Callable[[ir.Module], object]] = {
     },
     "iree-keep-inputs": partial(_on_functions, _keep_inputs),
     "iree-rewrite-loops": partial(_on_functions, rewrite_loops),
+    # The step does nothing on processors that do not multiply bf16.
+    "reference-narrow-products": keep_products_narrow,
     "reference-fuse": lambda module: fuse(module, "module"),
     "reference": lambda module: lower_to_llvm(
         module, "module", Assertions(), public_functions(module)

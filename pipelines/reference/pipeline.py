@@ -44,6 +44,7 @@ from pipelines.reference.steps.library_functions import replace_library_function
 from pipelines.reference.steps.lifetimes import free_after_last_use
 from pipelines.reference.steps.llvm_attributes import annotate, reassociate
 from pipelines.reference.steps.merging import merge_parts
+from pipelines.reference.steps.narrow_products import keep_products_narrow
 from pipelines.reference.steps.outlining import outline
 from pipelines.reference.steps.parallel_loops import turn_into_parts
 from pipelines.reference.steps.pointers import pass_pointers, take_operands_by_address
@@ -96,6 +97,12 @@ def _replace_library_functions(module: ir.Module, context: LoweringContext) -> N
         replace_library_functions(module)
 
 
+def _keep_products_narrow(module: ir.Module) -> None:
+    machine = host_machine()
+    if machine.pairs or machine.tiles:
+        keep_products_narrow(module)
+
+
 def _look_for_bf16(module: ir.Module, context: LoweringContext) -> None:
     context.of_bf16 = has_bf16(module)
 
@@ -134,6 +141,11 @@ def _replace_allocations(module: ir.Module, context: LoweringContext) -> None:
 
 PIPELINE: tuple[Pipeline | Step, ...] = (
     LONG_SUMS,
+    Step(
+        "reference-narrow-products",
+        "let products read bf16, if the processor multiplies it",
+        _keep_products_narrow,
+    ),
     *FUSION,
     COMPUTE_BLOCKS_IN_PARALLEL,
     INTEGER_LOOPS,

@@ -10,6 +10,7 @@ from pipelines.iree.devices import devices
 from pipelines.iree.open_devices import close_device
 from pipelines.reference import pipeline
 from pipelines.reference.schedules.machine import MACHINES, host_machine
+from unmess.core.options.processor import processor_flags
 
 # The host also runs schedules for shorter vectors. This includes NEON's schedule, compiled to the
 # host's own instructions.
@@ -19,11 +20,14 @@ HERE = [
     if machine.vector_bytes <= host_machine().vector_bytes
     and (host_machine().fuses or not machine.fuses)
     and (host_machine().dots or not machine.dots)
+    and ("avx512_bf16" in processor_flags() or not machine.pairs)
+    and (host_machine().tiles or not machine.tiles)
 ]
-DOTS = [name for name in HERE if MACHINES[name].dots]
+BF16 = [name for name in HERE if MACHINES[name].pairs or MACHINES[name].tiles]
+DOTS = [name for name in HERE if MACHINES[name].dots and name not in BF16]
 
 
-@pytest.fixture(params=[name for name in HERE if name not in DOTS])
+@pytest.fixture(params=[name for name in HERE if not MACHINES[name].dots])
 def always_vectors(request, monkeypatch):
     """Compiles all programs with schedules; otherwise small programs and operations have none."""
     _always(request.param, monkeypatch)
@@ -33,6 +37,12 @@ def always_vectors(request, monkeypatch):
 def always_dots(request, monkeypatch):
     """The same, for processors that multiply bytes four at a time. Others run plain loops."""
     _always(request.param if DOTS else HERE[0], monkeypatch)
+
+
+@pytest.fixture(params=BF16 or ["none"])
+def always_bf16(request, monkeypatch):
+    """The same, for processors that multiply bf16. Others multiply in f32."""
+    _always(request.param if BF16 else HERE[0], monkeypatch)
 
 
 def _always(machine, monkeypatch):

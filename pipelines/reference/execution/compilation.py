@@ -14,6 +14,7 @@ from torch_mlir.execution_engine import ExecutionEngine
 from pipelines.compiled import Compiled, cache_key, find, has_globals, keep, lowered
 from pipelines.reference.execution.object_code import ObjectCode, Unloadable
 from pipelines.reference.runtime import Runtime
+from pipelines.reference.tile_registers import allow_tiles
 from unmess.core.errors.check import Check
 from unmess.core.errors.error import Error, first_line
 from unmess.core.module.module import Module
@@ -56,7 +57,8 @@ def machine_code(
     Raises:
         Error: with the stage that failed, up to `compile`.
     """
-    target = (processor(), torch.get_num_threads(), f"unchecked={unchecked}")
+    tiles = f"tiles={allow_tiles()}"
+    target = (processor(), torch.get_num_threads(), f"unchecked={unchecked}", tiles)
     key = cache_key(module, "reference", ("torch-mlir",), target)
     if compiled := find(key):
         try:

@@ -4,8 +4,7 @@ These are the products and convolutions of integer programs:
 
     out += sum of (lhs - zero of lhs) * (rhs - zero of rhs)
 
-The loops are those of `contraction.py`. A step of the innermost one takes four bytes of a row of
-the left operand, and a register of the panel, which has four bytes of each column plus 128. With
+A register of the panel has four bytes of each column plus 128 (`group_contraction.py`). With
 `panel = rhs + 128` and `shift = zero of rhs + 128`, the sum over `depth` products is
 
     sum of lhs * panel - shift * (sum of lhs - depth * zero of lhs) - zero of lhs * sum of panel
@@ -16,13 +15,11 @@ zero: weights are symmetric, and the zero of a result of ReLU is -128.
 
 from __future__ import annotations
 
-import math
-
 from torch_mlir import ir
 
 from pipelines.ir.contraction import Contraction, find_byte_contraction
-from pipelines.reference.schedules.byte_panel import GROUP, BytePanel, BytePanelColumns, fits
-from pipelines.reference.schedules.contraction import ContractionKernel, is_plain
+from pipelines.reference.schedules.group_contraction import GroupContraction
+from pipelines.reference.schedules.group_panel import GroupPanelColumns
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.schedules.places import Buffer, Index, Place, load
 
@@ -34,26 +31,19 @@ def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str
     """Returns the text of the function with the contraction as loops over vectors.
 
     Returns:
-        None if the processor has no such instruction, and for other operations: sizes other than
-        that of the rows must be known, and the left operand contiguous along the sum.
+        None if the processor has no such instruction, and for other operations, sizes and layouts.
     """
     found = find_byte_contraction(generic) if machine.dots else None
     if found is None:
         return None
     contraction, zeros = found
-    operands = [generic.operands[position] for position in (0, 1, -1)]
-    if not all(is_plain(operand.type) for operand in operands):
-        return None
-    sizes = [contraction.sizes[each] for each in (*contraction.columns, *contraction.depth)]
-    if None in sizes or not all(sizes) or contraction.extent(contraction.rows) < _FEWEST_ROWS:
+    if contraction.extent(contraction.rows) < _FEWEST_ROWS:
         return None
     kernel = _ByteContraction(function, generic, contraction, machine, zeros)
-    if not (kernel.is_contiguous() and fits(kernel.source)):
-        return None
-    return kernel.text(copied=True)
+    return kernel.text(copied=True) if kernel.is_supported() else None
 
 
-class _ByteContraction(ContractionKernel):
+class _ByteContraction(GroupContraction):
     """Builds the function of a contraction of bytes."""
 
     def __init__(
@@ -70,21 +60,14 @@ class _ByteContraction(ContractionKernel):
             zeros: the zero points of the left and the right operand.
         """
         super().__init__(function, generic, found, machine)
-        self._depth_size = math.prod(found.sizes[dimension] for dimension in found.depth)
         self._zero, self._shift = zeros[0], zeros[1] + 128
-        self._vector = f"vector<{self.lanes}xi32>"
-        self._bytes = f"vector<{machine.vector_bytes}xi8>"
-
-    def panel(self, width: int) -> BytePanel:
-        """Returns a panel of `width` columns."""
-        return BytePanel(self.source, -(-width // self.lanes) * self.lanes)
 
     def tile(
         self,
         places: list[Place],
         width: int,
         valid: Index | None,
-        reader: BytePanelColumns,
+        reader: GroupPanelColumns,
         depths: dict[int, tuple[Index, Index]],
         block: Index,
         out: Buffer,
@@ -93,16 +76,7 @@ class _ByteContraction(ContractionKernel):
         code, lanes = self.code, self.lanes
         count = width if valid is None else valid
         starts = range(0, count, lanes)
-        rows = len(places) + (self._zero != 0)
-        sums = [self.zeros(self._vector)] * (rows * len(starts))
-        groups, rest = divmod(self._depth_size, GROUP)
-        if groups:
-            with code.accumulate(0, groups, sums, self._vector) as (group, state):
-                lefts = [self._spread(self._group(place, group)) for place in places]
-                self._add(state, lefts, GROUP, group, starts, reader)
-        if rest:
-            lefts = [self._spread(self._last(place, groups, rest)) for place in places]
-            self._add(sums, lefts, rest, groups, starts, reader)
+        sums = self.sums(places, starts, reader)
         of_columns = sums[len(places) * len(starts) :]
         for row, place in enumerate(places):
             of_row = self._of_row(place) if self._shift else None
@@ -117,97 +91,49 @@ class _ByteContraction(ContractionKernel):
                 mask = self.mask(lanes, min(count - start, lanes))
                 if not self.starts_at_zero:
                     before = self.load(out, address, lanes, mask)
-                    total = self.added(before, total, self._vector)
+                    total = self.added(before, total, self.vector)
                 self.store(total, out, address, lanes, mask)
 
-    def _add(
-        self,
-        sums: list[str],
-        lefts: list[str],
-        valid: int,
-        group: Index,
-        starts: range,
-        reader: BytePanelColumns,
-    ) -> None:
-        """Adds the products of a group of steps to `sums`, in place.
+    def further_lefts(self, valid: int) -> list[str]:
+        """Returns ones, which make the sums of the columns, if the left zero point is not 0."""
+        if not self._zero:
+            return []
+        ones = [1] * valid + [0] * (self.group - valid)
+        return [self.code.constant(f"dense<{ones * self.lanes}>", self.groups)]
 
-        Args:
-            lefts: for each row, the group of the left operand in all lanes.
-            valid: the number of steps in the group.
-        """
-        if self._zero:
-            ones = [1] * valid + [0] * (GROUP - valid)
-            lefts = [*lefts, self.code.constant(f"dense<{ones * self.lanes}>", self._bytes)]
-        rights = [reader.read(group, start) for start in starts]
-        for row, left in enumerate(lefts):
-            for position, right in enumerate(rights):
-                place = row * len(rights) + position
-                sums[place] = self._dot(sums[place], right, left)
-
-    def _dot(self, total: str, right: str, left: str) -> str:
+    def dot(self, total: str, right: str, left: str) -> str:
         """Adds to each lane the products of four unsigned bytes with four signed ones, `left`."""
         name = f"llvm.x86.avx512.vpdpbusd.{self.machine.vector_bytes * 8}"
         return self.code.value(
-            f'llvm.call_intrinsic "{name}"({total}, {right}, {left}) : ({self._vector}, '
-            f"{self._bytes}, {self._bytes}) -> {self._vector}"
+            f'llvm.call_intrinsic "{name}"({total}, {right}, {left}) : ({self.vector}, '
+            f"{self.groups}, {self.groups}) -> {self.vector}"
         )
-
-    def _group(self, place: Place, group: Index) -> str:
-        """Returns four bytes of the left operand."""
-        step = self.code.sum([(group, GROUP)])
-        return self.code.value(
-            f"vector.load {self.lhs.value}[{self._at(place, step)}] : {self.lhs.type}, "
-            f"vector<{GROUP}xi8>"
-        )
-
-    def _last(self, place: Place, groups: int, count: int) -> str:
-        """Returns the last bytes of the left operand, less than four, and zeros."""
-        code, vector = self.code, f"vector<{GROUP}xi8>"
-        value = code.constant("dense<0>", vector)
-        for position in range(count):
-            address = self._at(place, groups * GROUP + position)
-            byte = code.value(f"memref.load {self.lhs.value}[{address}] : {self.lhs.type}")
-            value = code.value(f"vector.insert {byte}, {value} [{position}] : i8 into {vector}")
-        return value
-
-    def _at(self, place: Place, step: Index) -> str:
-        """Returns the indices of a step of the sum: they exceed the size of the last axis."""
-        return self.lhs.at(self.code, {**place, self.found.depth[-1]: step})
-
-    def _spread(self, group: str) -> str:
-        """Returns a register with four bytes in each lane."""
-        code = self.code
-        word = code.value(f"vector.bitcast {group} : vector<{GROUP}xi8> to vector<1xi32>")
-        word = code.value(f"vector.extract {word}[0] : i32 from vector<1xi32>")
-        words = code.value(f"vector.broadcast {word} : i32 to {self._vector}")
-        return code.value(f"vector.bitcast {words} : {self._vector} to {self._bytes}")
 
     def _of_row(self, place: Place) -> str:
         """Returns the term of a row in each lane, which is subtracted from the sums."""
         code, size = self.code, self.machine.vector_bytes
-        whole = self._depth_size // size * size
-        ones, sums = code.constant("dense<1>", self._bytes), [self.zeros(self._vector)]
+        whole = self.depth_size // size * size
+        ones, sums = code.constant("dense<1>", self.groups), [self.zeros(self.vector)]
         if whole:
-            with code.accumulate(0, whole // size, sums, self._vector) as (part, state):
-                address = self._at(place, code.sum([(part, size)]))
-                state[0] = self._dot(state[0], ones, self._loaded(address, None))
-        if rest := self._depth_size - whole:
+            with code.accumulate(0, whole // size, sums, self.vector) as (part, state):
+                address = self.left_at(place, code.sum([(part, size)]))
+                state[0] = self.dot(state[0], ones, self._loaded(address, None))
+        if rest := self.depth_size - whole:
             mask = code.value(f"vector.create_mask {code.index(rest)} : vector<{size}xi1>")
-            sums[0] = self._dot(sums[0], ones, self._loaded(self._at(place, whole), mask))
-        total = code.value(f"vector.reduction <add>, {sums[0]} : {self._vector} into i32")
-        spread = code.value(f"vector.broadcast {total} : i32 to {self._vector}")
+            sums[0] = self.dot(sums[0], ones, self._loaded(self.left_at(place, whole), mask))
+        total = code.value(f"vector.reduction <add>, {sums[0]} : {self.vector} into i32")
+        spread = code.value(f"vector.broadcast {total} : i32 to {self.vector}")
         if self._zero:
-            offset = code.constant(f"dense<{self._depth_size * self._zero}>", self._vector)
+            offset = code.constant(f"dense<{self.depth_size * self._zero}>", self.vector)
             spread = self._minus(spread, offset)
         return self._times(spread, self._shift)
 
     def _loaded(self, address: str, mask: str | None) -> str:
-        byte = ir.MemRefType(self.lhs.type).element_type
-        return load(self.code, self.lhs, address, self.machine.vector_bytes, mask, byte)
+        return load(self.code, self.lhs, address, self.machine.vector_bytes, mask, self.narrow)
 
     def _times(self, value: str, number: int) -> str:
-        factor = self.code.constant(f"dense<{number}>", self._vector)
-        return self.code.value(f"arith.muli {value}, {factor} : {self._vector}")
+        factor = self.code.constant(f"dense<{number}>", self.vector)
+        return self.code.value(f"arith.muli {value}, {factor} : {self.vector}")
 
     def _minus(self, value: str, other: str) -> str:
-        return self.code.value(f"arith.subi {value}, {other} : {self._vector}")
+        return self.code.value(f"arith.subi {value}, {other} : {self.vector}")

@@ -60,7 +60,7 @@ def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str
     maps = indexing_maps(generic)
     last = sum_of_dimensions(list(maps[found.rhs].results)[-1])
     contiguous = (found.column, 1) in last
-    rows = _all_rows(generic, found)
+    rows = all_rows(generic, found)
     if rows < 2 and (found.windows or not contiguous):
         return None
     if not all(is_plain(operand.type) for operand in generic.operands):
@@ -80,7 +80,7 @@ def rows_of_panel(height: int, width: int, lanes: int) -> int:
     return min(groups, key=lambda count: -(-count * width // lanes) / count)
 
 
-def _all_rows(generic: ir.Operation, found: Contraction) -> float:
+def all_rows(generic: ir.Operation, found: Contraction) -> float:
     """Returns the number of rows of the whole contraction; infinity if it is dynamic."""
     if ALL_ROWS in generic.attributes:
         return ir.IntegerAttr(generic.attributes[ALL_ROWS]).value
@@ -101,7 +101,9 @@ class ContractionKernel(Kernel):
     ):
         super().__init__(function, generic, machine)
         self.found = found
-        self._all_rows = _all_rows(generic, found)
+        self._all_rows = all_rows(generic, found)
+        # Whether the last columns may be summed along the depth, or have a register of their own.
+        self.sums_in_vectors = isinstance(self.element, ir.FloatType)
         self.lhs, self.out = self.buffers[found.lhs], self.buffers[-1]
         self.source = Source(
             self.code, found, self.buffers[found.rhs], self.sizes, self.element, machine
@@ -162,13 +164,21 @@ class ContractionKernel(Kernel):
         """Returns a panel of `width` columns."""
         return Panel(self.source, width)
 
+    def shape(self, columns: int | None) -> tuple[int, int]:
+        """Returns the columns and rows of a tile of the result.
+
+        Args:
+            columns: the number of all columns, None if dynamic.
+        """
+        return self.machine.tile(self.source.item, columns, self._known_rows())
+
     # Panels -------------------------------------------------------------------------------------
 
     def _with_panels(self, place: Place, rows: list[int]) -> None:
         """Emits loops with a panel for each tile of columns."""
         code, column = self.code, self.found.column
         size = self.sizes[column]
-        shape = self.machine.tile(self.source.item, self.found.sizes[column], self._known_rows())
+        shape = self.shape(self.found.sizes[column])
         width = shape[0]
         panel = self.panel(width)
         last = self._last_columns(panel, size)
@@ -200,7 +210,7 @@ class ContractionKernel(Kernel):
         code, found = self.code, self.found
         counts = [group, *(found.sizes[d] for d in shared[1:])]
         count = math.prod(counts)
-        shape = self.machine.tile(self.source.item, count, self._known_rows())
+        shape = self.shape(count)
         columns = found.sizes[found.column]
         needed = count - columns + written(columns, self.lanes)
         panel = self.panel(-(-needed // shape[0]) * shape[0])
@@ -235,7 +245,7 @@ class ContractionKernel(Kernel):
             count: the number of all columns.
         """
         is_static = isinstance(count, int) and self.found.extent(self.found.depth) < math.inf
-        if not isinstance(self.element, ir.FloatType) or not is_static:
+        if not self.sums_in_vectors or not is_static:
             return None
         few = count % self.lanes
         deep = panel.rows >= STEPS and panel.is_range
@@ -276,9 +286,7 @@ class ContractionKernel(Kernel):
         """Emits loops for few rows, which read the right operand in place."""
         code, column = self.code, self.found.column
         size = self.sizes[column]
-        width, height = self.machine.tile(
-            self.source.item, self.found.sizes[column], self._known_rows()
-        )
+        width, height = self.shape(self.found.sizes[column])
         if height == 1:
             width = min(4 * width, self.machine.registers // 2 * self.machine.vector_bytes)
         full = {d: (0, self.sizes[d]) for d in self.found.depth}
@@ -337,7 +345,7 @@ class ContractionKernel(Kernel):
             for offset, sums in enumerate(last.sums(rows, depths)):
                 here = code.sum([(place[column], 1)], in_vectors + offset)
                 addresses = [out.at(code, {**each, column: here}) for each in rows]
-                self._write(sums, out, addresses, 1, None, block)
+                self.write(sums, out, addresses, 1, None, block)
 
     def _column_tiles(
         self, count: Index, width: int
@@ -352,7 +360,7 @@ class ContractionKernel(Kernel):
         tiles = [(bounds, width, valid) for bounds, valid in self.columns(count, width)]
         rest = count % width
         joins = (
-            isinstance(self.element, ir.FloatType)
+            self.sums_in_vectors
             and self.machine.registers >= 32
             and width == 2 * self.lanes
             and 0 < rest <= self.lanes
@@ -392,9 +400,9 @@ class ContractionKernel(Kernel):
                 out.at(code, {**place, column: code.sum([(place[column], 1)], position * step)})
                 for place in places
             ]
-            self._write(sums[position :: len(masks)], out, addresses, step, mask, block)
+            self.write(sums[position :: len(masks)], out, addresses, step, mask, block)
 
-    def _write(
+    def write(
         self,
         sums: list[str],
         out: Buffer,

@@ -7,6 +7,7 @@ import platform
 from dataclasses import dataclass, replace
 from functools import cache
 
+from pipelines.reference.tile_registers import allow_tiles
 from unmess.core.options.processor import processor_flags
 
 
@@ -21,12 +22,17 @@ class Machine:
             the C library for each element.
         dots: whether one instruction multiplies four unsigned bytes by four signed ones in each
             lane of 32 bits, and adds the products to the lane (x86's VNNI).
+        pairs: whether one instruction multiplies two pairs of bf16 in each lane of 32 bits, and
+            adds the products to the lane (AVX512_BF16).
+        tiles: whether one instruction multiplies matrices of bf16 in registers of 16 rows (AMX).
     """
 
     vector_bytes: int
     registers: int
     fuses: bool
     dots: bool = False
+    pairs: bool = False
+    tiles: bool = False
 
     def tile(self, item: int, columns: int | None, rows: int | None) -> tuple[int, int]:
         """Returns the columns and rows of a tile of sums that fits into the registers.
@@ -58,7 +64,11 @@ SSE = Machine(vector_bytes=16, registers=16, fuses=False)
 NEON = Machine(vector_bytes=16, registers=32, fuses=True)
 AVX512_VNNI = replace(AVX512, dots=True)
 AVX2_VNNI = replace(AVX2, dots=True)
+AVX512_BF16 = replace(AVX512_VNNI, pairs=True)
+AMX = replace(AVX512_VNNI, tiles=True)
 MACHINES = {
+    "amx": AMX,
+    "avx512-bf16": AVX512_BF16,
     "avx512-vnni": AVX512_VNNI,
     "avx2-vnni": AVX2_VNNI,
     "avx512": AVX512,
@@ -75,7 +85,13 @@ def host_machine() -> Machine:
         return NEON
     flags = processor_flags()
     if "avx512f" in flags and "avx512vl" in flags:
-        return AVX512_VNNI if "avx512_vnni" in flags else AVX512
+        return replace(
+            AVX512,
+            dots="avx512_vnni" in flags,
+            # On CPUs with AMX, it takes longer than conversions to f32 and fused additions.
+            pairs="avx512_bf16" in flags and "amx_bf16" not in flags,
+            tiles="amx_bf16" in flags and allow_tiles(),
+        )
     if "avx2" in flags and "fma" in flags:
         return AVX2_VNNI if "avx_vnni" in flags else AVX2
     return SSE

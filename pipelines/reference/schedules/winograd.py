@@ -30,6 +30,7 @@ from dataclasses import replace
 from torch_mlir import ir
 
 from pipelines.ir.contraction import find_contraction
+from pipelines.reference.schedules.bf16_contraction import is_of_bf16
 from pipelines.reference.schedules.contraction import ContractionKernel, is_plain
 from pipelines.reference.schedules.convolution import Convolution, find_convolution
 from pipelines.reference.schedules.machine import Machine
@@ -59,9 +60,9 @@ def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str
     """Returns the text of the function with a marked convolution in vector code.
 
     Returns:
-        None for other operations.
+        None for other operations, and where plain sums of bf16 are faster.
     """
-    if WINOGRAD not in generic.attributes:
+    if WINOGRAD not in generic.attributes or (machine.tiles and is_of_bf16(generic)):
         return None
     found = find_convolution(generic)
     if found is None or not all(is_plain(operand.type) for operand in generic.operands):

@@ -38,7 +38,10 @@ def compute_in_f32(module: ir.Module) -> None:
 
 
 def keep_in_integers(module: ir.Module) -> None:
-    """Replaces the type bf16 with i16. Takes the LLVM dialect, without arithmetic in bf16."""
+    """Replaces the type bf16 with i16, except for operands of intrinsics.
+
+    Takes the LLVM dialect, without arithmetic in bf16.
+    """
     types: dict[ir.Type, ir.Type] = {}
 
     def as_integer(type: ir.Type) -> ir.Type:
@@ -63,12 +66,22 @@ def keep_in_integers(module: ir.Module) -> None:
         return ir.WalkResult.ADVANCE
 
     constants: list[ir.Operation] = []
+    intrinsics = [
+        (operation, number, operand.type)
+        for operation in find_operations(module, lambda each: each.name == "llvm.call_intrinsic")
+        for number, operand in enumerate(operation.operands)
+        if _is_of_bf16(operand.type)
+    ]
     with module.context, ir.Location.unknown():
         module.operation.walk(visit)
         for constant in constants:
             with ir.InsertionPoint.after(constant):
                 bits = llvm.BitcastOp(as_integer(constant.result.type), constant.result)
             constant.result.replace_all_uses_except(bits.result, bits.operation)
+        for operation, number, type in intrinsics:
+            with ir.InsertionPoint(operation):
+                numbers = llvm.BitcastOp(type, operation.operands[number])
+            operation.operands[number] = numbers.result
 
 
 def _computes_in_bf16(operation: ir.Operation) -> bool:

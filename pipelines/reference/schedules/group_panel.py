@@ -1,6 +1,6 @@
-"""A panel of bytes: the right operand of a contraction with four steps of the sum in each lane.
+"""A panel with groups of steps: in each lane of 32 bits, four bytes or two numbers of bf16.
 
-The processor multiplies signed bytes by unsigned ones. So the panel holds `byte + 128`.
+The processor multiplies signed bytes by unsigned ones. So a panel of bytes holds `byte + 128`.
 """
 
 from __future__ import annotations
@@ -13,49 +13,75 @@ from torch_mlir import ir
 
 from pipelines.reference.schedules.code import Code
 from pipelines.reference.schedules.panel import Source, pitch, transposed
-from pipelines.reference.schedules.places import Index, Place, load
+from pipelines.reference.schedules.places import Index, Place, load, zeros
 
-# The steps of the sum in a lane.
-GROUP = 4
 # The rows of the panel that are copied without a loop, at most.
 _UNROLLED = 256
-# The steps of the sum in a panel, at most: the panel stays in the cache, and is never cut.
+# The bytes of a column of a panel, at most: the panel stays in the cache, and is never cut.
 _DEEPEST = 1 << 15
+
+
+def group_of(source: Source) -> int:
+    """Returns the number of steps in a lane."""
+    return 32 // ir.MemRefType(source.buffer.type).element_type.width
 
 
 def fits(source: Source) -> bool:
     """Returns whether a panel of the right operand can be filled."""
-    found, access = source.found, source.buffer.access
+    found, access, group = source.found, source.buffer.access, group_of(source)
     outer, *inner = found.depth
-    if found.extent(found.depth) > _DEEPEST:
+    if found.extent(found.depth) * 4 > _DEEPEST * group:
         return False
     last = dict(access[-1])
     if found.column not in last:
         # The operand is contiguous along the sum.
         return not inner and access[-1] == [(outer, 1)]
     steps = math.prod(found.sizes[dimension] for dimension in inner)
-    return last[found.column] in (1, 2) and _period(steps) * steps <= _UNROLLED
+    return last[found.column] in (1, 2) and _period(steps, group) * steps <= _UNROLLED
 
 
-def _period(steps: int) -> int:
+def _period(steps: int, group: int) -> int:
     """Returns how many steps of the outer dimension fill whole groups."""
-    return GROUP // math.gcd(GROUP, steps)
+    return group // math.gcd(group, steps)
 
 
-class BytePanel:
-    """A copy of the right operand: for each group of steps, all columns, and for each its bytes."""
+class GroupPanel:
+    """A copy of the right operand: for each group of steps, all columns, and for each its steps."""
 
-    def __init__(self, source: Source, width: int):
+    def __init__(self, source: Source, width: int, multiple: int = 1):
+        """Allocates the panel.
+
+        Args:
+            width: the number of columns.
+            multiple: the number of groups is rounded up to a multiple of it.
+        """
         self._source = source
         self.depth = math.prod(source.found.sizes[dimension] for dimension in source.found.depth)
-        rows = -(-self.depth // GROUP)
-        self.type = f"memref<{rows}x{pitch(width * GROUP, 1)}xi8>"
+        self.group = group_of(source)
+        self._element = ir.MemRefType(source.buffer.type).element_type
+        # The distance of two groups, in elements.
+        self.pitch = pitch(width * self.group, 4 // self.group)
+        groups = -(-self.depth // (self.group * multiple)) * multiple
+        self.type = f"memref<{groups}x{self.pitch}x{self._element}>"
         self.value = source.code.memory(self.type)
         self._lanes = source.machine.vector_bytes // source.item
-        self._vector = f"vector<{source.machine.vector_bytes}xi8>"
+        self._size = self._lanes * self.group
+        self._vector = f"vector<{self._size}x{self._element}>"
+        if isinstance(self._element, ir.FloatType):
+            # Otherwise, the product of the zeros that follow a row with what lies there may be NaN.
+            self._write_zeros(self.depth // self.group, groups, width * self.group)
+
+    def _write_zeros(self, first: int, last: int, size: int) -> None:
+        """Writes zeros to some groups: those that the copy does not fill."""
+        code, zero = self._source.code, zeros(self._source.code, self._vector, self._element)
+        if first == last:
+            return
+        with code.loop(first, last) as group, code.loop(0, size, self._size) as place:
+            address = f"{code.index(group)}, {code.index(place)}"
+            code.add(f"vector.store {zero}, {self.value}[{address}] : {self.type}, {self._vector}")
 
     def blocks(self) -> list[tuple[Index, Index, int]]:
-        """Returns a range with the whole depth: sums of integers have no rounding errors."""
+        """Returns a range with the whole depth."""
         return [(0, 1, 1)]
 
     def bounds(self, block: Index, step: int) -> dict[int, tuple[Index, Index]]:
@@ -66,16 +92,22 @@ class BytePanel:
     def free(self) -> None:
         """Does nothing: the end of the function frees the memory."""
 
-    def columns(self, position: Index) -> BytePanelColumns:
+    def columns(self, position: Index) -> GroupPanelColumns:
         """Returns a reader of the columns from this one on."""
-        return BytePanelColumns(self, position)
+        return GroupPanelColumns(self, position)
+
+    def address(self, group: Index, column: Index, offset: int) -> str:
+        """Returns the indices of one group of column `column + offset`."""
+        code = self._source.code
+        place = code.sum([(column, self.group)], offset * self.group)
+        return f"{code.index(group)}, {code.index(place)}"
 
     def read(self, group: Index, column: Index, offset: int) -> str:
-        """Returns a register: the bytes of the columns from `column + offset` on, in one group."""
-        code = self._source.code
-        place = code.sum([(column, GROUP)], offset * GROUP)
-        address = f"{code.index(group)}, {code.index(place)}"
-        return code.value(f"vector.load {self.value}[{address}] : {self.type}, {self._vector}")
+        """Returns a register: one group of the columns from `column + offset` on."""
+        address = self.address(group, column, offset)
+        return self._source.code.value(
+            f"vector.load {self.value}[{address}] : {self.type}, {self._vector}"
+        )
 
     def fill(
         self,
@@ -94,7 +126,7 @@ class BytePanel:
             dict(zip(inner, values, strict=True))
             for values in itertools.product(*(range(source.found.sizes[each]) for each in inner))
         ]
-        period, size = _period(len(steps)), source.found.sizes[outer]
+        period, size = _period(len(steps), self.group), source.found.sizes[outer]
         whole = size // period * period
         if whole:
             with code.loop(0, whole, period) as start:
@@ -142,13 +174,18 @@ class BytePanel:
         source, code = self._source, self._source.code
         column = source.found.column
         here = [{**place, column: code.sum([(place[column], 1), (lane, 1)])} for place in places]
-        for first in range(0, len(here), GROUP):
-            rows = [self._row(spot, valid) for spot in here[first : first + GROUP]]
-            rows += [self._zeros()] * (GROUP - len(rows))
-            low, high = (self._zipped(*pair, 1) for pair in (rows[:2], rows[2:]))
+        for first in range(0, len(here), self.group):
+            rows = [self._row(spot, valid) for spot in here[first : first + self.group]]
+            rows += [self._zeros()] * (self.group - len(rows))
+            unit = 1
+            while len(rows) > 1:
+                rows = [
+                    self._zipped(*pair, unit) for pair in zip(rows[::2], rows[1::2], strict=True)
+                ]
+                unit *= 2
             group = self._group(start, steps, first)
             there = code.sum([(lane, 1), (offset, 1)])
-            self._store(self._zipped(low, high, 2), group, there, valid)
+            self._store(rows[0], group, there, valid)
 
     def _group(self, start: Index, steps: int, first: int) -> Index:
         """Returns the panel's row of a step of the sum, which is the first one of a group.
@@ -158,46 +195,46 @@ class BytePanel:
             first: the number of rows between `start` and the step.
         """
         if isinstance(start, int):
-            return (start * steps + first) // GROUP
-        divided = math.gcd(steps, GROUP)
+            return (start * steps + first) // self.group
+        divided = math.gcd(steps, self.group)
         # `start` is a multiple of the period, so the quotient has no remainder.
         code = self._source.code
         quotient = code.value(
-            f"affine.apply affine_map<(d0) -> (d0 floordiv {GROUP // divided})>({start})"
+            f"affine.apply affine_map<(d0) -> (d0 floordiv {self.group // divided})>({start})"
         )
-        return code.sum([(quotient, steps // divided)], first // GROUP)
+        return code.sum([(quotient, steps // divided)], first // self.group)
 
     def _row(self, spot: Place, valid: int | None) -> str:
         """Returns a register's columns of a row of the operand."""
         source, code, lanes = self._source, self._source.code, self._lanes
         column, count = source.found.column, lanes if valid is None else valid
         if dict(source.buffer.access[-1])[column] == 1:
-            return self._bytes(spot, count)
-        # Of every other byte, two loads have a half each. They read nothing behind the last one.
+            return self._elements(spot, count)
+        # Of every other element, two loads have a half each. They read nothing behind the last one.
         half = -(-count // 2)
         later = {**spot, column: code.sum([(spot[column], 1)], half)}
-        first = self._bytes(spot, 2 * half - 1)
-        second = self._bytes(later, 2 * (count - half) - 1)
+        first = self._elements(spot, 2 * half - 1)
+        second = self._elements(later, 2 * (count - half) - 1)
         picked = [2 * position for position in range(half)]
         picked += [lanes + 2 * position for position in range(count - half)]
         picked += [0] * (lanes - count)
-        vector = f"vector<{lanes}xi8>"
+        vector = f"vector<{lanes}x{self._element}>"
         return code.value(f"vector.shuffle {first}, {second} {picked} : {vector}, {vector}")
 
-    def _bytes(self, spot: Place, count: int) -> str:
-        """Returns `count` adjacent bytes in the lanes of a vector; the others are zero."""
+    def _elements(self, spot: Place, count: int) -> str:
+        """Returns `count` adjacent elements in the lanes of a vector; the others are zero."""
         source, code, lanes = self._source, self._source.code, self._lanes
         if count <= 0:
             return self._zeros()
-        byte = ir.MemRefType(source.buffer.type).element_type
         address = source.buffer.at(code, spot)
-        return load(code, source.buffer, address, lanes, _mask(code, count, lanes), byte)
+        return load(code, source.buffer, address, lanes, _mask(code, count, lanes), self._element)
 
     def _zeros(self) -> str:
-        return self._source.code.constant("dense<0>", f"vector<{self._lanes}xi8>")
+        vector = f"vector<{self._lanes}x{self._element}>"
+        return zeros(self._source.code, vector, self._element)
 
     def _zipped(self, left: str, right: str, unit: int) -> str:
-        """Returns the bytes of two vectors in turn, `unit` bytes of each."""
+        """Returns the elements of two vectors in turn, `unit` elements of each."""
         size = self._lanes * unit
         picked = [
             side * size + first + position
@@ -205,22 +242,22 @@ class BytePanel:
             for side in (0, 1)
             for position in range(unit)
         ]
-        vector = f"vector<{size}xi8>"
+        vector = f"vector<{size}x{self._element}>"
         return self._source.code.value(
             f"vector.shuffle {left}, {right} {picked} : {vector}, {vector}"
         )
 
     def _store(self, value: str, group: Index, lane: Index, valid: int | None) -> None:
-        """Writes the bytes of a register's columns, plus 128."""
-        code, vector = self._source.code, self._vector
-        offset = code.constant("dense<-128>", vector)
-        value = code.value(f"arith.xori {value}, {offset} : {vector}")
-        address = f"{code.index(group)}, {code.index(code.sum([(lane, GROUP)]))}"
-        size = self._source.machine.vector_bytes
+        """Writes a group of a register's columns."""
+        code, vector, size = self._source.code, self._vector, self._size
+        if isinstance(self._element, ir.IntegerType):
+            offset = code.constant("dense<-128>", vector)
+            value = code.value(f"arith.xori {value}, {offset} : {vector}")
+        address = f"{code.index(group)}, {code.index(code.sum([(lane, self.group)]))}"
         if valid is None:
             code.add(f"vector.store {value}, {self.value}[{address}] : {self.type}, {vector}")
             return
-        mask = _mask(code, valid * GROUP, size)
+        mask = _mask(code, valid * self.group, size)
         code.add(
             f"vector.maskedstore {self.value}[{address}], {mask}, {value} : {self.type}, "
             f"vector<{size}xi1>, {vector}"
@@ -229,11 +266,7 @@ class BytePanel:
     def _transpose(self, place: Place, count: int, offset: Index) -> None:
         """Copies columns that are contiguous along the sum: squares first, then the rest."""
         source, code = self._source, self._source.code
-        size, column, (depth,) = (
-            source.machine.vector_bytes,
-            source.found.column,
-            source.found.depth,
-        )
+        size, column, (depth,) = self._size, source.found.column, source.found.depth
         lanes, steps = count // self._lanes * self._lanes, self.depth // size * size
         if lanes and steps:
             with code.loop(0, lanes, self._lanes) as lane, code.loop(0, steps, size) as step:
@@ -249,7 +282,7 @@ class BytePanel:
                 self._move(spot, step, code.sum([(lane, 1), (offset, 1)]))
 
     def _transpose_square(self, spot: Place, step: Index, lane: Index) -> None:
-        """Copies as many columns as a register has lanes, and as many steps as it has bytes."""
+        """Copies as many columns as a register has lanes, and as many steps as it has elements."""
         source, code, side = self._source, self._source.code, self._lanes
         column, buffer = source.found.column, source.buffer
         words, rows = f"vector<{side}xi32>", []
@@ -260,35 +293,46 @@ class BytePanel:
             )
             rows.append(code.value(f"vector.bitcast {value} : {self._vector} to {words}"))
         rows = transposed(code, rows, words, side)
-        group = code.value(f"affine.apply affine_map<(d0) -> (d0 floordiv 4)>({code.index(step)})")
+        group = self._quotient(step)
         for position, row in enumerate(rows):
             value = code.value(f"vector.bitcast {row} : {words} to {self._vector}")
             self._store(value, code.sum([(group, 1)], position), lane, None)
 
     def _move(self, spot: Place, step: Index, lane: Index) -> None:
-        """Copies a byte."""
-        source, code = self._source, self._source.code
-        buffer, offset = source.buffer, code.constant("-128", "i8")
-        byte = code.value(f"memref.load {buffer.value}[{buffer.at(code, spot)}] : {buffer.type}")
-        byte = code.value(f"arith.xori {byte}, {offset} : i8")
-        step, lane = code.index(step), code.index(lane)
-        group = code.value(f"affine.apply affine_map<(d0) -> (d0 floordiv 4)>({step})")
+        """Copies an element."""
+        code, buffer = self._source.code, self._source.buffer
+        value = code.value(f"memref.load {buffer.value}[{buffer.at(code, spot)}] : {buffer.type}")
+        if isinstance(self._element, ir.IntegerType):
+            value = code.value(f"arith.xori {value}, {code.constant('-128', 'i8')} : i8")
+        group, step, lane = self._quotient(step), code.index(step), code.index(lane)
         place = code.value(
-            f"affine.apply affine_map<(d0, d1) -> (d0 * 4 + d1 mod 4)>({lane}, {step})"
+            f"affine.apply affine_map<(d0, d1) -> (d0 * {self.group} + d1 mod {self.group})>"
+            f"({lane}, {step})"
         )
-        code.add(f"memref.store {byte}, {self.value}[{group}, {place}] : {self.type}")
+        code.add(f"memref.store {value}, {self.value}[{group}, {place}] : {self.type}")
+
+    def _quotient(self, step: Index) -> str:
+        """Returns the group of a step."""
+        code = self._source.code
+        return code.value(
+            f"affine.apply affine_map<(d0) -> (d0 floordiv {self.group})>({code.index(step)})"
+        )
 
 
 @dataclass
-class BytePanelColumns:
+class GroupPanelColumns:
     """Reads registers of a panel from a column on."""
 
-    panel: BytePanel
+    panel: GroupPanel
     position: Index
 
     def read(self, group: Index, offset: int) -> str:
         """Returns the register that starts `offset` columns behind the first one."""
         return self.panel.read(group, self.position, offset)
+
+    def address(self, group: Index, offset: int) -> str:
+        """Returns the indices of a group of the column that is `offset` behind the first one."""
+        return self.panel.address(group, self.position, offset)
 
 
 def _mask(code: Code, count: int, size: int) -> str | None:
