@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] = ()) -> None:
         expression = _Expression(text, dtype)
         try:
             expression(*expression.args)
-        except (RuntimeError, NotImplementedError) as problem:
+        except RuntimeError as problem:  # PyTorch has no kernel for this dtype
             print(f"{text} in eager: {str(problem).splitlines()[0]}", flush=True)
             continue
         supported += 1
