@@ -80,7 +80,7 @@ def duplicate_widening_casts(module: ir.Module) -> None:
     less memory traffic than reading wide ones. An example is a normalization's variance in f64.
     """
     found = find_operations(
-        module, lambda operation: operation.name == "linalg.generic" and _widens(operation)
+        module, lambda operation: operation.name == "linalg.generic" and widens(operation)
     )
     with module.context:
         for operation in found:
@@ -89,7 +89,8 @@ def duplicate_widening_casts(module: ir.Module) -> None:
                 use.owner.operands[use.operand_number] = copy.operation.result
 
 
-def _widens(generic: ir.Operation) -> bool:
+def widens(generic: ir.Operation) -> bool:
+    """Returns whether a `linalg.generic` only widens the elements of a tensor."""
     body = list(generic.regions[0].blocks[0].operations)
     return (
         len(generic.operands) == 2

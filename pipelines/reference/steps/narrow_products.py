@@ -11,8 +11,9 @@ from torch_mlir import ir
 from pipelines.ir.contraction import find_contraction
 from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.modules import find_operations
-from pipelines.ir.values import producer
+from pipelines.ir.values import producer_named
 from pipelines.reference.schedules.bf16_contraction import FEWEST_ROWS
+from pipelines.reference.steps.fusion import widens
 
 _NAMED = ("linalg.matmul", "linalg.batch_matmul")
 
@@ -43,19 +44,12 @@ def _has_many_rows(operation: ir.Operation) -> bool:
 
 def _narrow(operand: ir.Value) -> ir.Value | None:
     """Returns the tensor of bf16 that an elementwise operation widens, or None."""
-    source = producer(operand)
-    if source is None or source.name != "linalg.generic" or len(source.operands) != 2:
+    source = producer_named(operand, "linalg.generic")
+    if source is None or not widens(source):
         return None
-    body = [each.operation for each in source.regions[0].blocks[0].operations]
-    maps = list(source.attributes["indexing_maps"])
-    widens = (
-        len(body) == 2
-        and body[0].name == "arith.extf"
-        and list(body[1].operands) == list(body[0].results)
-        and maps[0] == maps[1]
-    )
+    read, written = source.attributes["indexing_maps"]
     narrow = ir.RankedTensorType(source.operands[0].type).element_type
-    return source.operands[0] if widens and isinstance(narrow, ir.BF16Type) else None
+    return source.operands[0] if read == written and isinstance(narrow, ir.BF16Type) else None
 
 
 def _read_narrow(product: ir.Operation, position: int, operand: ir.Value) -> None:
