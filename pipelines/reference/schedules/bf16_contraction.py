@@ -15,6 +15,7 @@ from pipelines.reference.schedules.contraction import all_rows
 from pipelines.reference.schedules.group_contraction import GroupContraction
 from pipelines.reference.schedules.group_panel import GroupPanel, GroupPanelColumns
 from pipelines.reference.schedules.kernel import Range
+from pipelines.reference.schedules.lane_contraction import LaneContraction
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.schedules.places import Buffer, Index, Place, load
 
@@ -54,7 +55,7 @@ def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str
     return kernel.text(copied=True) if machine.pairs and kernel.is_supported() else None
 
 
-class _Pairs(GroupContraction):
+class _Pairs(LaneContraction):
     """Computes with vectors."""
 
     def tile(

@@ -4,7 +4,7 @@ These are the products and convolutions of integer programs:
 
     out += sum of (lhs - zero of lhs) * (rhs - zero of rhs)
 
-A register of the panel has four bytes of each column plus 128 (`group_contraction.py`). With
+A register of the panel has four bytes of each column plus 128 (`lane_contraction.py`). With
 `panel = rhs + 128` and `shift = zero of rhs + 128`, the sum over `depth` products is
 
     sum of lhs * panel - shift * (sum of lhs - depth * zero of lhs) - zero of lhs * sum of panel
@@ -18,8 +18,8 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pipelines.ir.contraction import Contraction, find_byte_contraction
-from pipelines.reference.schedules.group_contraction import GroupContraction
 from pipelines.reference.schedules.group_panel import GroupPanelColumns
+from pipelines.reference.schedules.lane_contraction import LaneContraction
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.schedules.places import Buffer, Index, Place, load
 
@@ -43,7 +43,7 @@ def rewrite(function: ir.OpView, generic: ir.Operation, machine: Machine) -> str
     return kernel.text(copied=True) if kernel.is_supported() else None
 
 
-class _ByteContraction(GroupContraction):
+class _ByteContraction(LaneContraction):
     """Builds the function of a contraction of bytes."""
 
     def __init__(
