@@ -10,6 +10,7 @@ BENCHMARKS = {
     "bundle": ("start of a process to the first result: a bundle, eager PyTorch", "1 min"),
     "call_overhead": ("the part of a call that is spent in Python: three programs", "1 min"),
     "cliffs": ("operators of the recipes: both runners and eager, slowest first", "hours"),
+    "constants": ("iree-cpu: constants computed while it compiles, or at load", "5 min"),
     "dynamic_batch": ("iree-cpu: default preset and plain, a dynamic batch", "10 min"),
     "dynamic_sizes": ("iree-cpu: default preset and plain, images and lines of any size", "5 min"),
     "few_registers": ("iree-cpu: convolutions as products, for CPUs without AVX-512", "6 min"),

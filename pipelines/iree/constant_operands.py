@@ -9,8 +9,8 @@ A tensor such as `torch.arange(n)` or `torch.zeros_like(x)` is computed from no 
   the elements, or needs more memory than the stack has.
 - A scan, sort or selection reads the tensor. IREE computes a `linalg.fill` inside the kernel, and
   does not compile the kernel if the tensor is larger than the stack.
-- One of several results of a `linalg.generic` is a constant. If IREE can evaluate the others, too,
-  the constant becomes 0.
+- One of several results of a `linalg.generic` is a constant. If IREE can compute the others once,
+  too, the constant becomes 0.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _UPDATED = {
     "scf.for": 3,
     "scf.while": 0,
 }
-# The number of elements of 8 bytes in 1 MB. IREE evaluates constants of up to this size at compile
-# time, and copies them correctly before a loop.
-_EVALUATED = 1 << 17
+# The number of elements of 8 bytes in 1 MB. IREE computes constants of up to this size once, while
+# it compiles or at load, and copies them correctly before a loop.
+_COMPUTED_ONCE = 1 << 17
 _SCANS = ("tm_tensor.scan", "tm_tensor.topk")
 # The prefixes of operations whose results are constants if their tensor operands are.
 _PURE = (
@@ -118,8 +118,8 @@ def _is_copied_wrongly(operation: ir.Operation, index: int, constants: set[ir.Va
     kind = ir.RankedTensorType(value.type)
     has_several_uses = len(list(value.uses)) > 1
     if operation.name.startswith("scf."):
-        is_evaluated = kind.has_static_shape and prod(kind.shape) <= _EVALUATED
-        return has_several_uses and not is_evaluated
+        is_computed_once = kind.has_static_shape and prod(kind.shape) <= _COMPUTED_ONCE
+        return has_several_uses and not is_computed_once
     # IREE may find that the dynamic sizes of two constants are equal, and merge the constants. It
     # computes the constants of a loop once, so that the next step would see the update.
     return has_several_uses or not kind.has_static_shape or _may_repeat(operation)

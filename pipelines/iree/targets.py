@@ -107,6 +107,10 @@ HIP_DEFAULT = "gfx942"
 # CPU, it calls one that multiplies number by number.
 NO_KERNELS = "--iree-llvmcpu-enable-ukernels=none"
 
+# Computes constants when a program is loaded. By default, IREE computes them while it compiles: it
+# compiles and runs a second program for them, which can take longer than all the rest.
+CONSTANTS_AT_LOAD = "--iree-opt-const-eval=false"
+
 
 def _cpu(options: TargetOptions) -> _Hardware:
     features, is_x86 = _features(options.cpu), machine() == "x86_64"
@@ -258,6 +262,7 @@ KINDS = {
         options=(
             "--iree-hal-target-device=local",
             "--iree-hal-local-target-device-backends=llvm-cpu",
+            CONSTANTS_AT_LOAD,
         ),
         hardware=_cpu,
     ),
