@@ -27,6 +27,7 @@ print(targets.target("iree-cpu").options)
 # CHECK-NEXT: iree-cpu
 # CHECK-NEXT:   --iree-hal-target-device=local
 # CHECK-NEXT:   --iree-hal-local-target-device-backends=llvm-cpu
+# CHECK-NEXT:   --iree-opt-const-eval=false
 # CHECK-NEXT:   --iree-llvmcpu-target-cpu=znver3
 show("iree-cpu", cpu="znver3")
 
