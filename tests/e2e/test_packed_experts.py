@@ -12,6 +12,7 @@ import unmess
 from importers.packed import LAYOUTS
 from importers.packed.layers import PackedExperts
 from importers.sources import find_source
+from unmess import generation
 
 EXPERTS, HIDDEN, INNER = 4, 64, 32
 CONFIG = transformers.GptOssConfig(
@@ -90,8 +91,15 @@ def test_experts_stay_packed(source, unpacked, folder):
         torch.testing.assert_close(source.model(**source.kwargs).logits, expected)
 
 
+@pytest.fixture(scope="module")
+def programs(source):
+    """The programs that `load_generator` captures, once for both runners."""
+    return generation.capture_decoder(source, 32)
+
+
 @pytest.mark.parametrize("runner", ["iree-cpu", "reference"])
-def test_generates_the_same_tokens(source, unpacked, runner):
+def test_generates_the_same_tokens(source, programs, unpacked, runner, monkeypatch):
+    monkeypatch.setattr(generation, "capture_decoder", lambda *_arguments: programs)
     ids = torch.randint(1, 95, (1, 11), generator=torch.Generator().manual_seed(1))
     generator = unmess.load_generator(source, on=runner, max_length=32)
     tokens = list(generator.tokens(ids, 8))
