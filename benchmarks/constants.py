@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import statistics
 import tempfile
-import time
 from collections.abc import Callable
 from unittest import mock
 
@@ -18,7 +17,7 @@ import transformers
 from torch.utils import _pytree as pytree
 
 import unmess
-from benchmarks.iree_models import in_a_row
+from benchmarks.iree_models import in_a_row, seconds_of
 from pipelines.iree import compiler
 from pipelines.iree.targets import CONSTANTS_AT_LOAD
 
@@ -59,16 +58,16 @@ def _rows(name: str, model: torch.nn.Module, args: tuple[torch.Tensor, ...]) -> 
     program = unmess.capture(model.eval(), args)
     first, again = ({side: [] for side in SIDES} for _ in range(2))
     calls: dict[str, Callable] = {}
-    before = os.environ.get("UNMESS_CACHE")
     for _ in range(_COMPILATIONS):
         for side in SIDES:
-            with tempfile.TemporaryDirectory() as folder, _constants(side):
-                os.environ["UNMESS_CACHE"] = folder
-                first[side].append(_seconds(lambda: unmess.load(program, on="iree-cpu")))
-                again[side].append(_seconds(lambda: unmess.load(program, on="iree-cpu")))
+            with (
+                tempfile.TemporaryDirectory() as folder,
+                mock.patch.dict(os.environ, UNMESS_CACHE=folder),
+                _constants(side),
+            ):
+                first[side].append(seconds_of(lambda: unmess.load(program, on="iree-cpu")))
+                again[side].append(seconds_of(lambda: unmess.load(program, on="iree-cpu")))
                 calls[side] = unmess.load(program, on="iree-cpu")
-    if before is not None:
-        os.environ["UNMESS_CACHE"] = before
     with torch.no_grad():
         expected = model(*args)
     for call in calls.values():
@@ -94,9 +93,3 @@ def _constants(side: str) -> mock._patch:
         return compile_text(text, options, name)
 
     return mock.patch.object(compiler, "compile_text", compile)
-
-
-def _seconds(function: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start

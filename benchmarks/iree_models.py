@@ -122,6 +122,13 @@ def by_turns(
     return medians, {side: min(own) for side, own in cpu_times.items()}
 
 
+def seconds_of(call: Callable[[], Any]) -> float:
+    """Returns the seconds that a call takes."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
 def in_a_row(calls: dict[str, Callable], args: tuple, turns: int = _TURNS) -> dict[str, float]:
     """Returns median seconds per call, of calls in a row.
 

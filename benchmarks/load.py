@@ -19,7 +19,7 @@ import warnings
 import torch
 
 import unmess
-from benchmarks.iree_models import model_of
+from benchmarks.iree_models import model_of, seconds_of
 
 MODELS = ("torchvision:resnet18", "torchvision:resnet50", "bert-base")
 SIDES = ("reference", "iree-cpu", "Inductor")
@@ -59,21 +59,15 @@ def _measure(name: str, side: str) -> dict[str, float]:
     if side == "Inductor":
         torch.compile(small)(x)
         compiled = torch.compile(model)
-        first, second = _seconds(lambda: compiled(*args)), _seconds(lambda: compiled(*args))
+        first, second = seconds_of(lambda: compiled(*args)), seconds_of(lambda: compiled(*args))
         return {"load": first - second}
     unmess.load(unmess.capture(small, (x,)), on=side)
     start = time.perf_counter()
     program = unmess.lower(unmess.capture(model, args), to="linalg")
     return {
         "capture": time.perf_counter() - start,
-        "load": _seconds(lambda: unmess.load(program, on=side)),
+        "load": seconds_of(lambda: unmess.load(program, on=side)),
     }
-
-
-def _seconds(call) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

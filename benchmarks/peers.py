@@ -31,7 +31,7 @@ from typing import Any
 import torch
 
 import unmess
-from benchmarks.iree_models import model_of, right_calls
+from benchmarks.iree_models import model_of, right_calls, seconds_of
 from benchmarks.peer_environment import LOCKS, Missing, environment
 
 MODELS = (
@@ -143,16 +143,10 @@ def _measure(name: str, batch: int, threads: int, folder: str) -> dict[str, dict
         for _ in range(TURNS):
             for side, call in calls.items():
                 time.sleep(PAUSE)
-                first[side] = min(first[side], _seconds(call))
+                first[side] = min(first[side], seconds_of(call))
                 for _ in range(IN_A_ROW):
-                    in_a_row[side] = min(in_a_row[side], _seconds(call))
+                    in_a_row[side] = min(in_a_row[side], seconds_of(call))
     return {"first": first, "in_a_row": in_a_row, "problems": problems}
-
-
-def _seconds(call: Call) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 def _example(name: str, batch: int) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:

@@ -14,7 +14,7 @@ from pipelines.reference.schedules.places import Index, Place, zeros
 
 
 class LaneContraction(GroupContraction):
-    """Builds the function of a contraction."""
+    """Builds the sums of a contraction from products of groups in lanes."""
 
     @abstractmethod
     def dot(self, total: str, right: str, left: str) -> str:
