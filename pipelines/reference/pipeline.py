@@ -26,6 +26,7 @@ from pipelines.reference.lowering import (
 )
 from pipelines.reference.schedules.machine import host_machine
 from pipelines.reference.steps.assertions import Assertions
+from pipelines.reference.steps.attention_weights import clear_small_weights
 from pipelines.reference.steps.bf16 import (
     compute_in_f32,
     has_bf16,
@@ -145,6 +146,11 @@ PIPELINE: tuple[Pipeline | Step, ...] = (
         "reference-narrow-products",
         "let products read bf16, if the processor multiplies it",
         _keep_products_narrow,
+    ),
+    Step(
+        "reference-attention-weights",
+        "replace subnormal attention weights by zero: products of them are slow",
+        clear_small_weights,
     ),
     *FUSION,
     COMPUTE_BLOCKS_IN_PARALLEL,

@@ -22,9 +22,10 @@
 // Passes and Python steps, in the order in which they run.
 // REFERENCE:      1 split-long-sums
 // REFERENCE:      2 reference-narrow-products
-// REFERENCE:      3 reference-set-apart
+// REFERENCE:      3 reference-attention-weights
+// REFERENCE:      4 reference-set-apart
 // REFERENCE-NEXT:     separate the operands of matrix products
-// REFERENCE-NEXT: 4 func.func(linalg-generalize-named-ops)
+// REFERENCE-NEXT: 5 func.func(linalg-generalize-named-ops)
 // REFERENCE:      reference-outline
 // REFERENCE:      reference-vectorize
 // REFERENCE:      func.func(convert-linalg-to-loops)
