@@ -76,6 +76,21 @@ def test_depth_in_several_panels(always_vectors):
 
 
 @functools.cache
+def layers_with_large_weights():
+    """The right operands are prefetched. Rows, columns and steps are no multiples of tiles."""
+    torch.manual_seed(0)
+    pairs = [
+        (torch.randn(rows, depth) / 20, torch.randn(depth, columns))
+        for rows, depth, columns in ((67, 530, 301), (197, 401, 350))
+    ]
+    return captured(Products(), pairs)
+
+
+def test_large_weights(always_vectors):
+    assert_like_eager(*layers_with_large_weights())
+
+
+@functools.cache
 def products_of_doubles():
     torch.manual_seed(0)
     return captured(Products(), [(torch.randn(33, 19).double(), torch.randn(19, 21).double())])

@@ -37,6 +37,7 @@ from pipelines.reference.schedules.places import (
     load_number,
     sum_of_dimensions,
 )
+from pipelines.reference.schedules.prefetch import Prefetches, is_prefetched
 
 # An attribute of a part of a contraction: the number of rows of the whole. The order of additions
 # depends on it, so that the result is the same for any number of threads.
@@ -102,6 +103,8 @@ class ContractionKernel(Kernel):
         super().__init__(function, generic, machine)
         self.found = found
         self._all_rows = all_rows(generic, found)
+        # Those of the current tile.
+        self._prefetches: Prefetches | None = None
         # Whether the last columns may be summed along the depth, or have a register of their own.
         self.sums_in_vectors = isinstance(self.element, ir.FloatType)
         self.lhs, self.out = self.buffers[found.lhs], self.buffers[-1]
@@ -334,6 +337,7 @@ class ContractionKernel(Kernel):
         code, column = self.code, self.found.column
         in_vectors = count if last is None else count - last.count
         for rows in self._row_tiles(place, shape[1]):
+            self._begin_tile(rows[0], shape, panel)
             for bounds, width, valid in self._column_tiles(in_vectors, shape[0]):
                 with code.loop(*bounds, width) as position:
                     here = code.sum([(place[column], 1), (position, 1)])
@@ -346,6 +350,12 @@ class ContractionKernel(Kernel):
                 here = code.sum([(place[column], 1)], in_vectors + offset)
                 addresses = [out.at(code, {**each, column: here}) for each in rows]
                 self.write(sums, out, addresses, 1, None, block)
+
+    def _begin_tile(self, place: Place, shape: tuple[int, int], panel: Panel) -> None:
+        """Emits what the steps of a tile have in common."""
+        row = self.main_row()
+        if isinstance(panel, Panel) and is_prefetched(self.source, row, shape):
+            self._prefetches = Prefetches(self.source, place, row, shape)
 
     def _column_tiles(
         self, count: Index, width: int
@@ -452,6 +462,8 @@ class ContractionKernel(Kernel):
         """Emits the loops over the depth. Replaces the values in `sums`: a vector for each mask."""
         code = self.code
         if not dimensions:
+            if self._prefetches is not None:
+                self._prefetches.emit(places[0])
             rights = [
                 reader.read(places[0], vector, width, mask, position * width)
                 for position, mask in enumerate(masks)
