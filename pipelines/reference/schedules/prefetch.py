@@ -1,12 +1,12 @@
 """Prefetches the columns that the next panel copies, while the current panel is multiplied.
 
-A linear layer's matrix of weights is contiguous along the sum. The copy of a panel reads a short
-piece of each of its columns, from memory or from the last cache, and the processor does not predict
-where the next piece starts. So the steps of the sums prefetch the pieces of the next panel. For 64
-to 197 rows and matrices of 9 MB, this takes 0.82 to 0.95 of the time.
+The weights of a linear layer are contiguous along the sum. The copy of a panel reads a short piece
+of each column, from memory or from the last cache, and the processor does not predict where the
+next piece starts. So each step of the sums prefetches a part of the pieces of the next panel. On an
+Intel Emerald Rapids, layers with 64 to 197 rows and weights of 9 MB take 0.80 to 0.97 of the time.
 
-A matrix that is contiguous along the columns is not prefetched: all steps of a column can compete
-for a few sets of the caches, and for 197 rows the products took longer.
+Weights that are contiguous along the columns are not prefetched: with 197 rows, the products took
+longer than without prefetches.
 """
 
 from __future__ import annotations
