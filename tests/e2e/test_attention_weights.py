@@ -45,6 +45,19 @@ def test_subnormal_weights_are_replaced(model):
     assert len(limits) == 1
 
 
+def test_quotients_by_other_reductions_stay():
+    """All quotients by a product of many exponentials can be small."""
+
+    def model(q, k, v, bias):
+        exponentials = torch.exp(q @ k.mT)
+        return exponentials / exponentials.prod(-1, keepdim=True) @ v
+
+    module = unmess.lower(unmess.capture(model, inputs()), "linalg")
+    before = str(module.ir)
+    clear_small_weights(module.ir)
+    assert str(module.ir) == before
+
+
 @pytest.mark.parametrize("model", [windows, fused, without_maximum], ids=lambda each: each.__name__)
 def test_results_are_those_of_eager(model):
     args = inputs()

@@ -17,7 +17,7 @@ from pipelines.ir.generics import is_reduction
 from pipelines.ir.lazy_dialects import arith, linalg
 from pipelines.ir.modules import find_operations
 from pipelines.ir.scalars import is_elementwise
-from pipelines.ir.values import producer, producer_named, terminator
+from pipelines.ir.values import producer, terminator
 
 _LEAST_NORMAL = 2.0**-126
 _MOVES = ("tensor.collapse_shape", "tensor.expand_shape", "linalg.transpose")
@@ -37,32 +37,38 @@ def _normalizes(operation: ir.Operation) -> bool:
         return False
     exponentials, total = (producer(each) for each in list(operation.operands)[:2])
     body = operation.regions[0].blocks[0]
-    quotient = producer_named(terminator(body).operands[0], "arith.divf")
+    quotient = _yielded(operation)
     return (
         quotient is not None
+        and quotient.name == "arith.divf"
         and list(quotient.operands) == list(body.arguments)[:2]
         and isinstance(quotient.result.type, ir.F32Type)
-        and _is_exponential(exponentials)
+        and is_elementwise(exponentials)
+        and _yields(exponentials, "math.exp")
         and total is not None
         and is_reduction(total)
+        and _yields(total, "arith.addf")
         and total.operands[0] == operation.operands[0]
     )
 
 
-def _is_exponential(operation: ir.Operation | None) -> bool:
-    if not is_elementwise(operation):
-        return False
-    body = operation.regions[0].blocks[0]
-    return producer_named(terminator(body).operands[0], "math.exp") is not None
+def _yielded(generic: ir.Operation) -> ir.Operation | None:
+    """Returns the operation that computes an element of the first result, if any."""
+    return producer(terminator(generic.regions[0].blocks[0]).operands[0])
+
+
+def _yields(generic: ir.Operation, name: str) -> bool:
+    computation = _yielded(generic)
+    return computation is not None and computation.name == name
 
 
 def _is_only_multiplied(weights: ir.Value) -> bool:
     """Returns whether only matrix products read a value, also after moves and selections."""
     users = [use.owner.operation for use in weights.uses]
     return bool(users) and all(
-        linalg.isa_contraction_op(user)
-        if not (user.name in _MOVES or _selects(user))
-        else _is_only_multiplied(user.results[0])
+        _is_only_multiplied(user.results[0])
+        if user.name in _MOVES or _selects(user)
+        else user.name.startswith("linalg.") and linalg.isa_contraction_op(user)
         for user in users
     )
 
@@ -76,8 +82,7 @@ def _selects(operation: ir.Operation) -> bool:
 
 
 def _clear(division: ir.Operation) -> None:
-    body = division.regions[0].blocks[0]
-    quotient = producer(terminator(body).operands[0])
+    quotient = _yielded(division)
     exponential, total = quotient.operands
     with ir.InsertionPoint(quotient), division.location:
         least, zero = (arith.ConstantOp(total.type, each) for each in (_LEAST_NORMAL, 0.0))
