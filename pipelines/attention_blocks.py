@@ -21,12 +21,12 @@ from pipelines.ir.lazy_dialects import arith, linalg, scf
 from pipelines.ir.loops import Size, Slice, index, repeat
 from pipelines.ir.modules import build_op, erase_without_users, find_operations
 from pipelines.ir.sizes import element_bytes
+from pipelines.ir.tensor_ops import RESHAPES
 from pipelines.ir.values import producer
 from pipelines.pipeline import Step
 
 # A product with fewer rows takes too long for each row.
 FEW_ROWS = 32
-_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 
 # The rows of all heads have consecutive numbers. Maps each axis of a tensor, or each loop, that
 # depends on the row to the number of rows between two indices.
@@ -337,7 +337,7 @@ def _scores(product: ir.Operation) -> set[ir.Value]:
             continue
         if _is_product(operation):
             products.append(operation)
-        elif operation.name in _RESHAPES or operation.name == "linalg.generic":
+        elif operation.name in RESHAPES or operation.name == "linalg.generic":
             pending += map(producer, operation.operands)
         else:
             continue
@@ -377,7 +377,7 @@ def _strides_of_operands(operation: ir.Operation, strides: _Strides) -> list[_St
     """
     if operation.name == "tensor.empty":
         return []
-    if operation.name in _RESHAPES:
+    if operation.name in RESHAPES:
         before = _before_reshape(operation, strides)
         return None if before is None else [before]
     maps = _maps(operation)

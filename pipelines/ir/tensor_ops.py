@@ -14,6 +14,8 @@ from pipelines.ir.generics import generic
 from pipelines.ir.loops import Size, index, size
 from pipelines.ir.values import producer_named
 
+# Operations that change the shape of a tensor, and keep its elements in row-major order.
+RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 

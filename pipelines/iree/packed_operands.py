@@ -21,6 +21,7 @@ from torch_mlir import ir
 
 from pipelines.ir.lazy_dialects import linalg
 from pipelines.ir.modules import find_operations
+from pipelines.ir.tensor_ops import RESHAPES
 from pipelines.ir.values import producer
 from pipelines.iree.barriers import barrier
 from pipelines.iree.load_time import values_at_load
@@ -84,7 +85,7 @@ def _store_slice(operand: ir.Value) -> None:
 
 def _is_reordered(operation: ir.Operation) -> bool:
     """Returns whether an operation is a reshape, or transposes the rows and columns of matrices."""
-    if operation.name in ("tensor.expand_shape", "tensor.collapse_shape"):
+    if operation.name in RESHAPES:
         return True
     if operation.name != "linalg.transpose":
         return False

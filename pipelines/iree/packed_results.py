@@ -17,13 +17,13 @@ from torch_mlir import ir
 from pipelines.ir.lazy_dialects import linalg
 from pipelines.ir.modules import find_operations
 from pipelines.ir.scalars import is_elementwise
+from pipelines.ir.tensor_ops import RESHAPES
 from pipelines.iree.barriers import behind_barrier
 from pipelines.pipeline import Step
 
 # Measured with IREE 3.13 on Zen 4: a depth of 512 compiles, and one of 256 does not. Matrices of
 # 160x256 elements compile, and those of 128x512 do not.
 _DEEP, _LARGE = 512, 40_960
-_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
 
 def separate_unpacking(module: ir.Module) -> None:
@@ -82,7 +82,7 @@ def _readers(value: ir.Value) -> list[ir.Operation]:
     return [
         reader
         for user in users
-        for reader in (_readers(user.result) if user.name in _RESHAPES else [user])
+        for reader in (_readers(user.result) if user.name in RESHAPES else [user])
     ]
 
 

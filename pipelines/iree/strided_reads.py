@@ -14,12 +14,12 @@ from torch_mlir import ir
 from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.loops import Size, index, sliced_axes
 from pipelines.ir.modules import build_op, find_operations, replace_operations
+from pipelines.ir.tensor_ops import RESHAPES
 from pipelines.ir.values import producer_named
 from pipelines.pipeline import Step
 
 _READ, _SLICE, _TRANSPOSE = "tensor.extract", "tensor.extract_slice", "linalg.transpose"
-_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
-_VIEWS = (_SLICE, _TRANSPOSE, *_RESHAPES)
+_VIEWS = (_SLICE, _TRANSPOSE, *RESHAPES)
 
 
 def read_whole_tensors(module: ir.Module) -> None:
@@ -62,7 +62,7 @@ def _view(value: ir.Value) -> ir.Operation | None:
     view = producer_named(value, *_VIEWS)
     if view is None:
         return None
-    if view.name in _RESHAPES and any(len(axes) > 1 for axes in _long_axes(view)):
+    if view.name in RESHAPES and any(len(axes) > 1 for axes in _long_axes(view)):
         return None
     return view
 

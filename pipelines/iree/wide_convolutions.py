@@ -12,7 +12,7 @@ from torch_mlir import ir
 from pipelines.ir.generics import elementwise
 from pipelines.ir.lazy_dialects import arith
 from pipelines.ir.modules import find_operations
-from pipelines.ir.tensor_ops import empty, sizes_of
+from pipelines.ir.tensor_ops import RESHAPES, empty, sizes_of
 from pipelines.ir.values import producer_named
 from pipelines.pipeline import Step
 
@@ -59,7 +59,7 @@ def _widen(operation: ir.Operation) -> None:
 
 def _widened(tensor: ir.Value, wide: ir.Type) -> ir.Value:
     """Returns a tensor in f32. Widens the operand of a reshape: later steps look for reshapes."""
-    reshape = producer_named(tensor, "tensor.expand_shape", "tensor.collapse_shape")
+    reshape = producer_named(tensor, *RESHAPES)
     if reshape is not None:
         source = _widened(reshape.operands[0], wide)
         copy = reshape.clone().operation

@@ -12,7 +12,7 @@ from torch_mlir import ir
 from pipelines.ir.bodies import Body
 from pipelines.ir.loops import sliced_axes
 from pipelines.ir.scalars import Index, is_elementwise
-from pipelines.ir.tensor_ops import is_of_zeros
+from pipelines.ir.tensor_ops import RESHAPES, is_of_zeros
 from pipelines.ir.values import block_of, constant_integer, producer, producer_named, terminator
 from pipelines.iree.loop_dispatch.ranges import Ranges, ranges_of
 
@@ -30,8 +30,7 @@ _SIMPLE = (
     "tensor.insert_slice",
 )
 _PRODUCT = "linalg.matmul"
-_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
-_VIEWS = (*_RESHAPES, "tensor.extract_slice")
+_VIEWS = (*RESHAPES, "tensor.extract_slice")
 # With more multiplications in a step, several threads are worth their dispatches.
 _MOST_MULTIPLICATIONS = 1 << 20
 # The kernel keeps temporaries on the stack. IREE limits the stack of a kernel to 32 KiB.
@@ -142,7 +141,7 @@ def _fills(insertion: ir.Operation, init: ir.Value, end: ir.Value) -> bool:
 
 def unshaped(value: ir.Value) -> ir.Value:
     """Returns the tensor before reshapes that only add or remove axes of size 1."""
-    while (reshape := producer_named(value, *_RESHAPES)) is not None:
+    while (reshape := producer_named(value, *RESHAPES)) is not None:
         source = reshape.operands[0]
         shapes = (ir.RankedTensorType(each.type).shape for each in (value, source))
         before, after = ([size for size in shape if size != 1] for shape in shapes)

@@ -17,10 +17,11 @@ from pipelines.ir.generics import is_reduction
 from pipelines.ir.lazy_dialects import arith, linalg
 from pipelines.ir.modules import find_operations
 from pipelines.ir.scalars import is_elementwise
+from pipelines.ir.tensor_ops import RESHAPES
 from pipelines.ir.values import producer, terminator
 
 _LEAST_NORMAL = 2.0**-126
-_MOVES = ("tensor.collapse_shape", "tensor.expand_shape", "linalg.transpose")
+_MOVES = (*RESHAPES, "linalg.transpose")
 
 
 def clear_small_weights(module: ir.Module) -> None:
