@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -139,6 +140,17 @@ def _classified(maps: list[ir.AffineMap], sizes: tuple[int | None, ...]) -> Cont
 def indexing_maps(generic: ir.Operation) -> list[ir.AffineMap]:
     """Returns each operand's map from loops to elements."""
     return [ir.AffineMapAttr(attribute).value for attribute in generic.attributes["indexing_maps"]]
+
+
+def pixel_loops(found: Contraction, out: ir.AffineMap) -> list[int]:
+    """Returns the loops over the pixels of an image, with the innermost one first.
+
+    Args:
+        found: a convolution.
+        out: the map of its result.
+    """
+    axes = [ir.AffineDimExpr(each).position for each in reversed(out.results)]
+    return list(itertools.takewhile(lambda each: each in found.columns, axes))
 
 
 def loop_sizes(generic: ir.Operation) -> tuple[int | None, ...]:

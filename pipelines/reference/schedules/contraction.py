@@ -1,11 +1,11 @@
 """Rewrites contractions with register tiles: matrix products of every layout, and convolutions.
 
 A tile of the result stays in vector registers during the loops over the summed dimensions. Each
-step loads one vector of the right operand, and one number of the left operand for each row. The
-right operand is first copied to a panel. Its vectors are contiguous there, and stay in the cache
-while all rows use them. Convolutions only differ in how they fill the panel. For few rows, there is
-no panel: the right operand is read in place. A few columns behind the last whole register are
-summed along the depth (`last_columns.py`).
+step loads two or three registers of the right operand, and one number of the left operand for each
+row. The right operand is first copied to a panel. Its vectors are contiguous there, and stay in the
+cache while all rows use them. Convolutions only differ in how they fill the panel. For few rows,
+there is no panel: the right operand is read in place. A few columns behind the last whole register
+are summed along the depth (`last_columns.py`).
 
     for batch, for block of the depth, for panel of columns:
         panel[depth, column] = rhs[...]
@@ -37,13 +37,17 @@ from pipelines.reference.schedules.places import (
     load_number,
     sum_of_dimensions,
 )
-from pipelines.reference.schedules.prefetch import Prefetches, is_prefetched
+from pipelines.reference.schedules.prefetch import NextPanel, NextRows, is_prefetched
 
 # An attribute of a part of a contraction: the number of rows of the whole. The order of additions
 # depends on it, so that the result is the same for any number of threads.
 ALL_ROWS = "unmess.all_rows"
 # Number of rows up to which copying the right operand costs more than it saves.
 _FEW_ROWS = 16
+# Bytes of a panel that stays in the first-level cache.
+_SMALL_PANEL = 32 * 1024
+# Number of registers of columns from which on a last tile of one register takes little time.
+_MANY_REGISTERS = 16
 # Size of an image below which all columns share a panel.
 SMALL = 28 * 28
 
@@ -104,7 +108,7 @@ class ContractionKernel(Kernel):
         self.found = found
         self._all_rows = all_rows(generic, found)
         # Those of the current tile.
-        self._prefetches: Prefetches | None = None
+        self._prefetches: NextPanel | NextRows | None = None
         # Whether the last columns may be summed along the depth, or have a register of their own.
         self.sums_in_vectors = isinstance(self.element, ir.FloatType)
         self.lhs, self.out = self.buffers[found.lhs], self.buffers[-1]
@@ -175,13 +179,33 @@ class ContractionKernel(Kernel):
         """
         return self.machine.tile(self.source.item, columns, self._known_rows())
 
+    def _wide(self, columns: int | None, shape: tuple[int, int]) -> tuple[int, int]:
+        """Returns a tile with three registers for each row, instead of two, or the given tile.
+
+        A wider tile loads fewer numbers for each product. With a short sum, two registers are as
+        fast, because the panel then stays in the first-level cache.
+
+        Args:
+            columns: the number of all columns, None if dynamic.
+            shape: the columns and rows of the given tile.
+        """
+        width, height = shape
+        if columns is None or not self.sums_in_vectors or width != 2 * self.lanes:
+            return shape
+        is_long = self.found.extent(self.found.depth) * width * self.source.item > _SMALL_PANEL
+        # One register that is left would be a tile of its own, with too few sums.
+        registers = -(-columns // self.lanes)
+        fits = registers % 3 != 1 or registers > _MANY_REGISTERS
+        has_room = 3 * height + 4 <= self.machine.registers
+        return (3 * self.lanes, height) if is_long and fits and has_room else shape
+
     # Panels -------------------------------------------------------------------------------------
 
     def _with_panels(self, place: Place, rows: list[int]) -> None:
         """Emits loops with a panel for each tile of columns."""
         code, column = self.code, self.found.column
         size = self.sizes[column]
-        shape = self.shape(self.found.sizes[column])
+        shape = self._wide(self.found.sizes[column], self.shape(self.found.sizes[column]))
         width = shape[0]
         panel = self.panel(width)
         last = self._last_columns(panel, size)
@@ -354,8 +378,21 @@ class ContractionKernel(Kernel):
     def _begin_tile(self, place: Place, shape: tuple[int, int], panel: Panel) -> None:
         """Emits what the steps of a tile have in common."""
         row = self.main_row()
-        if isinstance(panel, Panel) and is_prefetched(self.source, row, shape):
-            self._prefetches = Prefetches(self.source, place, row, shape)
+        if not isinstance(panel, Panel):
+            return
+        if is_prefetched(self.source, row, shape):
+            self._prefetches = NextPanel(self.source, place, row, shape)
+        elif self._has_next_rows(panel, row, shape[1]):
+            self._prefetches = NextRows(self.source, self.lhs, row, shape[1])
+
+    def _has_next_rows(self, panel: Panel, row: int | None, height: int) -> bool:
+        """Returns whether the rows that the next tile reads are one piece of memory."""
+        depth = self.found.extent(self.found.depth)
+        if row is None or self.found.sizes[row] == height or depth == math.inf:
+            return False
+        strides, _ = ir.MemRefType(self.lhs.type).get_strides_and_offset()
+        rows = [s for s, terms in zip(strides, self.lhs.access, strict=True) if terms == [(row, 1)]]
+        return rows == [depth] and panel.is_whole and self.is_contiguous()
 
     def _column_tiles(
         self, count: Index, width: int

@@ -154,12 +154,17 @@ class Panel:
         return math.prod(self._lengths.values())
 
     @property
+    def is_whole(self) -> bool:
+        """Whether a block has all steps of the sum."""
+        return self._cut is None or self._block == self._source.found.sizes[self._cut]
+
+    @property
     def is_range(self) -> bool:
         """Whether the steps of a block are consecutive: no inner dimension is cut."""
         depth, sizes = self._source.found.depth, self._source.found.sizes
-        if self._cut is None or self._block == sizes[self._cut]:
-            return True
-        return all(sizes[dimension] == 1 for dimension in depth[: depth.index(self._cut)])
+        return self.is_whole or all(
+            sizes[dimension] == 1 for dimension in depth[: depth.index(self._cut)]
+        )
 
     def _row(self, place: Place) -> str:
         """Returns the panel's row for a step of the sum."""

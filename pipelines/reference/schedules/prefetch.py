@@ -1,28 +1,34 @@
-"""Prefetches the columns that the next panel copies, while the current panel is multiplied.
+"""Prefetches what the next tile or panel of a contraction reads, while the current one is summed.
 
 The weights of a linear layer are contiguous along the sum. The copy of a panel reads a short piece
 of each column, from memory or from the last cache, and the processor does not predict where the
 next piece starts. So each step of the sums prefetches a part of the pieces of the next panel. On an
 Intel Emerald Rapids, layers with 64 to 197 rows and weights of 9 MB take 0.80 to 0.97 of the time.
 
-Weights that are contiguous along the columns are not prefetched: with 197 rows, the products took
-longer than without prefetches.
+Right operands that are contiguous along the columns are not prefetched: with 197 rows, the products
+took longer than without prefetches, and so did convolutions with 1x1 filters.
+
+If the right operand is not prefetched, the steps prefetch the rows of the left operand that the
+next tile reads. These are also short pieces, such as the filters of a convolution. On the same
+processor, a convolution with 512 to 2048 channels and 7x7 pixels takes 0.83 of the time.
 """
 
 from __future__ import annotations
 
 import math
 
+from pipelines.reference.schedules.code import Code
 from pipelines.reference.schedules.panel import Source
-from pipelines.reference.schedules.places import Place
+from pipelines.reference.schedules.places import Buffer, Index, Place
 
 # The bytes from which on an operand is not expected to be in a cache close to the processor.
 _LARGE = 512 * 1024
-# The most prefetches in a step of a sum. More would take longer than they save.
-_MOST = 4
+# The least number of sums for each prefetch in a step. More prefetches would take longer than they
+# save.
+_SUMS = 4
 
 
-class Prefetches:
+class NextPanel:
     """The prefetches in the steps of one tile of rows, of a few columns of the next panel."""
 
     def __init__(self, source: Source, place: Place, row: int, shape: tuple[int, int]):
@@ -54,10 +60,47 @@ class Prefetches:
         source, code = self._source, self._source.code
         for column in self._columns:
             address = source.buffer.at(code, {**place, source.found.column: column})
-            code.add(
-                f"memref.prefetch {source.buffer.value}[{address}], read, locality<3>, data : "
-                f"{source.buffer.type}"
-            )
+            prefetch(code, source.buffer, address)
+
+
+class NextRows:
+    """The prefetches in the steps of one tile of rows, of the rows of the next tile."""
+
+    def __init__(self, source: Source, left: Buffer, row: int, height: int):
+        """Initializes the prefetches.
+
+        Args:
+            source: the right operand, of which a panel has all steps of the sum.
+            left: the left operand, in which the elements of a row, and the rows, are adjacent.
+            row: the dimension of the rows.
+            height: the number of rows of the tile.
+        """
+        self._source, self._left = source, left
+        self._row, self._height = row, height
+
+    def emit(self, place: Place) -> None:
+        """Emits the prefetch of a step of the sum."""
+        code, found = self._source.code, self._source.found
+        # The rows of the next tile are one piece of memory. Each step prefetches from a place that
+        # is `height` elements after that of the last step. The index exceeds the innermost axis.
+        terms: list[tuple[Index, int]] = []
+        distance = self._height
+        for dimension in reversed(found.depth):
+            terms.append((place[dimension], distance))
+            distance *= found.sizes[dimension]
+        there = {**place, **dict.fromkeys(found.depth, 0)}
+        there[self._row] = code.sum([(place[self._row], 1)], self._height)
+        there[found.depth[-1]] = code.sum(terms)
+        prefetch(code, self._left, self._left.at(code, there))
+
+
+def prefetch(code: Code, buffer: Buffer, address: str) -> None:
+    """Emits a prefetch. An address behind the end of the memory has no effect.
+
+    Args:
+        address: indices, as `Buffer.at` returns them.
+    """
+    code.add(f"memref.prefetch {buffer.value}[{address}], read, locality<3>, data : {buffer.type}")
 
 
 def is_prefetched(source: Source, row: int | None, shape: tuple[int, int]) -> bool:
@@ -75,7 +118,7 @@ def is_prefetched(source: Source, row: int | None, shape: tuple[int, int]) -> bo
         count < math.inf
         and source.buffer.access[-1] == [(found.depth[0], 1)]
         and count // found.sizes[row] * source.item >= _LARGE
-        and _columns_of_tile(source, row, shape) <= _MOST
+        and _columns_of_tile(source, row, shape) * _SUMS <= math.prod(shape) // source.lanes
     )
 
 

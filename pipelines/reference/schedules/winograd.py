@@ -36,6 +36,7 @@ from pipelines.reference.schedules.convolution import Convolution, find_convolut
 from pipelines.reference.schedules.machine import Machine
 from pipelines.reference.schedules.panel import InPlace, pitch, transposed
 from pipelines.reference.schedules.places import Buffer, Index, Nest, Place, load_number
+from pipelines.reference.schedules.prefetch import prefetch
 
 # An attribute of a convolution that is computed by this schedule, and of its parts.
 WINOGRAD = "unmess.winograd"
@@ -261,11 +262,7 @@ class _Winograd(ContractionKernel):
             return flat.at(code, there)
 
         for lane in range(min(filters, count)):
-            # A prefetch behind the end of the memory has no effect.
-            ahead = address(lane, _AHEAD * size)
-            code.add(
-                f"memref.prefetch {flat.value}[{ahead}], read, locality<3>, data : {flat.type}"
-            )
+            prefetch(code, flat, address(lane, _AHEAD * size))
         vectors: list[str] = []
         for start in [*range(0, size - lanes, lanes), max(size - lanes, 0)]:
             rows = [self.load(flat, address(lane, start), lanes, valid) for lane in range(lanes)]

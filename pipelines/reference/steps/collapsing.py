@@ -1,6 +1,11 @@
 """Collapses loops that index all operands contiguously into one.
 
 The inner loops over a 7 x 7 image are shorter than a vector. One loop of 49 is long enough.
+
+A convolution with 1 x 1 filters becomes a product of matrices, with a column for each pixel. Its
+panels then are as wide as a tile, and stay in the first-level cache. Panels of whole rows of the
+image do not, but each of them reads the filters again. So a small image with large filters is not
+changed.
 """
 
 from __future__ import annotations
@@ -9,41 +14,88 @@ import math
 
 from torch_mlir import ir
 
-from pipelines.ir.contraction import find_contraction, indexing_maps
+from pipelines.ir.contraction import (
+    Contraction,
+    find_contraction,
+    indexing_maps,
+    loop_sizes,
+    pixel_loops,
+)
 from pipelines.ir.lazy_dialects import memref
 from pipelines.ir.modules import find_operations
+from pipelines.reference.schedules.contraction import SMALL
+
+# Number of elements of the filters up to which they stay in the second-level cache.
+_SMALL_FILTERS = 1 << 17
 
 
 def collapse_loops(module: ir.Module) -> None:
-    """Collapses loops of `linalg.generic` on memrefs, in place. Skips contractions."""
+    """Collapses loops of `linalg.generic` on memrefs, in place.
+
+    Of contractions, only convolutions with 1 x 1 filters are collapsed.
+    """
     found = find_operations(
         module, lambda operation: operation.name == "linalg.generic" and not operation.results
     )
     with module.context, ir.Location.unknown():
         for operation in found:
-            groups = _groups(operation)
-            if len(groups) < indexing_maps(operation)[0].n_dims:
-                _collapse(operation, groups)
+            maps = indexing_maps(operation)
+            contraction = find_contraction(operation)
+            if contraction is not None:
+                if not _multiplies_pixels(operation, contraction):
+                    continue
+                maps = [_without_windows(each, contraction.sizes) for each in maps]
+            groups = _groups(operation, maps)
+            if contraction is not None:
+                pixels = set(pixel_loops(contraction, maps[-1]))
+                if not any(pixels.issubset(group) for group in groups):
+                    continue
+            if len(groups) < maps[0].n_dims:
+                _collapse(operation, maps, groups)
 
 
-def _groups(generic: ir.Operation) -> list[list[int]]:
+def _multiplies_pixels(generic: ir.Operation, found: Contraction) -> bool:
+    """Returns whether a convolution with 1 x 1 filters is faster as a product of matrices."""
+    pixels = found.extent(found.columns)
+    kinds = {str(ir.ShapedType(operand.type).element_type) for operand in generic.operands}
+    return (
+        found.windows
+        and kinds in ({"f32"}, {"f64"})
+        and 1 < pixels < math.inf
+        and (pixels >= SMALL or found.extent((*found.rows, *found.depth)) <= _SMALL_FILTERS)
+    )
+
+
+def _without_windows(indexing: ir.AffineMap, sizes: tuple[int | None, ...]) -> ir.AffineMap:
+    """Replaces sums of a loop and a loop with one iteration by the first loop."""
+
+    def simplified(expression: ir.AffineExpr) -> ir.AffineExpr:
+        if isinstance(expression, ir.AffineAddExpr):
+            left, right = expression.lhs, expression.rhs
+            if isinstance(right, ir.AffineDimExpr) and sizes[right.position] == 1:
+                return left
+        return expression
+
+    return ir.AffineMap.get(indexing.n_dims, 0, list(map(simplified, indexing.results)))
+
+
+def _groups(generic: ir.Operation, maps: list[ir.AffineMap]) -> list[list[int]]:
     """Returns lists of loops; the loops of a list can be collapsed into one."""
-    maps = indexing_maps(generic)
     count = maps[0].n_dims
     singles = [[dimension] for dimension in range(count)]
     if (
         not all(isinstance(each.type, ir.MemRefType) for each in generic.operands)
         or not all(_picks(indexing) for indexing in maps)
         or _knows_its_place(generic)
-        or find_contraction(generic) is not None
     ):
         return singles
     kinds = [str(kind) for kind in ir.ArrayAttr(generic.attributes["iterator_types"])]
+    sizes = loop_sizes(generic)
     groups: list[list[int]] = []
     for dimension in range(count):
         together = dimension > 0 and kinds[dimension - 1] == kinds[dimension]
         if together and all(
-            _runs_on(operand.type, indexing, dimension)
+            _runs_on(operand.type, indexing, dimension, sizes)
             for operand, indexing in zip(generic.operands, maps, strict=True)
         ):
             groups[-1].append(dimension)
@@ -66,12 +118,14 @@ def _knows_its_place(generic: ir.Operation) -> bool:
     return bool(find_operations(generic, lambda inner: inner.name == "linalg.index"))
 
 
-def _runs_on(buffer: ir.MemRefType, indexing: ir.AffineMap, dimension: int) -> bool:
+def _runs_on(
+    buffer: ir.MemRefType, indexing: ir.AffineMap, dimension: int, sizes: tuple[int | None, ...]
+) -> bool:
     """Returns whether a loop and the enclosing one can be one for a buffer, or do not index it."""
     axes = _axes(indexing)
     inner, outer = axes.get(dimension), axes.get(dimension - 1)
     if inner is None or outer is None:
-        return inner is outer
+        return inner is outer or (inner is None and sizes[dimension] == 1)
     strides, _ = buffer.get_strides_and_offset()
     dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
     return (
@@ -92,13 +146,13 @@ def _axes(indexing: ir.AffineMap) -> dict[int, int]:
     }
 
 
-def _collapse(generic: ir.Operation, groups: list[list[int]]) -> None:
+def _collapse(generic: ir.Operation, old: list[ir.AffineMap], groups: list[list[int]]) -> None:
     kinds = list(ir.ArrayAttr(generic.attributes["iterator_types"]))
     new = {dimensions[0]: position for position, dimensions in enumerate(groups)}
     operands: list[ir.Value] = []
     maps: list[ir.AffineMap] = []
     with ir.InsertionPoint(generic), generic.location:
-        for operand, indexing in zip(generic.operands, indexing_maps(generic), strict=True):
+        for operand, indexing in zip(generic.operands, old, strict=True):
             # The axes of each group, and the expression that indexes them after the collapse.
             axes: list[list[int]] = []
             results: list[ir.AffineExpr] = []

@@ -11,13 +11,18 @@ image passes through several layers while its data is in the cache.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 
 from torch_mlir import ir
 
-from pipelines.ir.contraction import Contraction, find_contraction, indexing_maps, loop_sizes
+from pipelines.ir.contraction import (
+    Contraction,
+    find_contraction,
+    indexing_maps,
+    loop_sizes,
+    pixel_loops,
+)
 from pipelines.ir.lazy_dialects import arith, memref, scf
 from pipelines.ir.loops import Size, index
 from pipelines.ir.modules import find_operations
@@ -214,18 +219,12 @@ def _images(found: Contraction, out: ir.AffineMap) -> list[int]:
     """Returns the loops over the images of a convolution with small filters."""
     if not _has_small_filters(found):
         return []
-    image = _axes_of_image(found, out)
+    image = pixel_loops(found, out)
     return [dimension for dimension in found.columns if dimension not in image]
 
 
 def _has_small_filters(found: Contraction) -> bool:
     return found.extent((*found.rows, *found.depth)) <= _SMALL_FILTERS
-
-
-def _axes_of_image(found: Contraction, out: ir.AffineMap) -> list[int]:
-    """Returns the loops over the pixels of an image, with the innermost one first."""
-    axes = [ir.AffineDimExpr(each).position for each in reversed(out.results)]
-    return list(itertools.takewhile(lambda each: each in found.columns, axes))
 
 
 def _images_and_rows(generic: ir.Operation, found: Contraction) -> list[tuple[int, int, int]]:
@@ -236,7 +235,7 @@ def _images_and_rows(generic: ir.Operation, found: Contraction) -> list[tuple[in
     """
     out = indexing_maps(generic)[-1]
     candidates = [(dimension, 1, 1) for dimension in _images(found, out)]
-    image = _axes_of_image(found, out)
+    image = pixel_loops(found, out)
     width_and_height = [found.sizes[dimension] for dimension in image]
     if len(image) == 2 and None not in width_and_height and _has_small_filters(found):
         width, height = width_and_height
