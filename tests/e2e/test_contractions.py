@@ -171,6 +171,10 @@ CONVOLUTIONS = {
     "last columns": (nn.Conv2d(70, 40, 3, padding=1), (2, 70, 7, 7)),
     "last columns of rows": (nn.Conv2d(9, 34, 3, padding=1), (1, 9, 30, 35)),
     "pointwise": (nn.Conv2d(8, 16, 1), (1, 8, 9, 9)),
+    # Tiles have three registers for each row.
+    "pointwise, many channels": (nn.Conv2d(300, 20, 1), (2, 300, 8, 10)),
+    # All pixels of the image share a panel.
+    "pointwise, large filters": (nn.Conv2d(270, 500, 1), (1, 270, 7, 7)),
     "strided": (nn.Conv2d(3, 8, 7, stride=2, padding=3), (1, 3, 64, 64)),
     # The copy of a row of 15 columns writes 16, also in a panel of 480 columns, 15 tiles of 32.
     "odd rows": (nn.Conv2d(3, 20, 3, padding=1), (1, 3, 32, 15)),

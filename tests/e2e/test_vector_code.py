@@ -12,8 +12,9 @@ CONVOLUTIONS = (
     (96, 96, 28, 5, 2, 96),
     (64, 64, 56, 3, 1, 1),  # a panel of two rows of the image
     (128, 96, 28, 3, 1, 1),  # a panel of four rows
-    (64, 128, 31, 1, 1, 1),  # rows of no even number of registers
-    (256, 64, 14, 1, 1, 1),  # a panel of the whole image
+    (32, 48, 31, 5, 1, 1),  # rows of no even number of registers
+    (64, 128, 31, 1, 1, 1),  # a product of matrices
+    (512, 320, 14, 1, 1, 1),  # a panel of the whole image
     (256, 64, 7, 3, 1, 1),  # a sum of several blocks
     (24, 16, 64, 3, 1, 1),  # few filters, which read the image in place
     (128, 16, 32, 3, 1, 1),  # few filters, and a long sum
