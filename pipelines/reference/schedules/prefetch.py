@@ -23,8 +23,8 @@ from pipelines.reference.schedules.places import Buffer, Index, Place
 
 # The bytes from which on an operand is not expected to be in a cache close to the processor.
 _LARGE = 512 * 1024
-# The least number of sums for each prefetch in a step. More prefetches would take longer than they
-# save.
+# The least number of registers of sums for each prefetch in a step. More prefetches would take
+# longer than they save.
 _SUMS = 4
 
 

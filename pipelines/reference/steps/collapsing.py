@@ -2,10 +2,10 @@
 
 The inner loops over a 7 x 7 image are shorter than a vector. One loop of 49 is long enough.
 
-A convolution with 1 x 1 filters becomes a product of matrices, with a column for each pixel. Its
-panels then are as wide as a tile, and stay in the first-level cache. Panels of whole rows of the
-image do not, but each of them reads the filters again. So a small image with large filters is not
-changed.
+A convolution with 1 x 1 filters becomes a product of matrices, with a column for each pixel. The
+panels of a product are as wide as a tile, so that they stay in the first-level cache. For each of
+them, the filters are read again. So a convolution of a small image with large filters is not
+changed: all pixels share one panel.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pipelines.ir.modules import find_operations
 from pipelines.reference.schedules.contraction import SMALL
 
 # Number of elements of the filters up to which they stay in the second-level cache.
-_SMALL_FILTERS = 1 << 17
+_CACHED_FILTERS = 1 << 17
 
 
 def collapse_loops(module: ir.Module) -> None:
@@ -55,14 +55,14 @@ def collapse_loops(module: ir.Module) -> None:
 
 
 def _multiplies_pixels(generic: ir.Operation, found: Contraction) -> bool:
-    """Returns whether a convolution with 1 x 1 filters is faster as a product of matrices."""
+    """Returns whether a convolution, if its filters are 1 x 1, is faster as a product."""
     pixels = found.extent(found.columns)
     kinds = {str(ir.ShapedType(operand.type).element_type) for operand in generic.operands}
     return (
         found.windows
         and kinds in ({"f32"}, {"f64"})
         and 1 < pixels < math.inf
-        and (pixels >= SMALL or found.extent((*found.rows, *found.depth)) <= _SMALL_FILTERS)
+        and (pixels >= SMALL or found.extent((*found.rows, *found.depth)) <= _CACHED_FILTERS)
     )
 
 
