@@ -18,7 +18,6 @@ from pipelines.ir.contraction import (
     Contraction,
     find_contraction,
     indexing_maps,
-    loop_sizes,
     pixel_loops,
 )
 from pipelines.ir.lazy_dialects import memref
@@ -90,12 +89,11 @@ def _groups(generic: ir.Operation, maps: list[ir.AffineMap]) -> list[list[int]]:
     ):
         return singles
     kinds = [str(kind) for kind in ir.ArrayAttr(generic.attributes["iterator_types"])]
-    sizes = loop_sizes(generic)
     groups: list[list[int]] = []
     for dimension in range(count):
         together = dimension > 0 and kinds[dimension - 1] == kinds[dimension]
         if together and all(
-            _runs_on(operand.type, indexing, dimension, sizes)
+            _runs_on(operand.type, indexing, dimension)
             for operand, indexing in zip(generic.operands, maps, strict=True)
         ):
             groups[-1].append(dimension)
@@ -118,14 +116,12 @@ def _knows_its_place(generic: ir.Operation) -> bool:
     return bool(find_operations(generic, lambda inner: inner.name == "linalg.index"))
 
 
-def _runs_on(
-    buffer: ir.MemRefType, indexing: ir.AffineMap, dimension: int, sizes: tuple[int | None, ...]
-) -> bool:
+def _runs_on(buffer: ir.MemRefType, indexing: ir.AffineMap, dimension: int) -> bool:
     """Returns whether a loop and the enclosing one can be one for a buffer, or do not index it."""
     axes = _axes(indexing)
     inner, outer = axes.get(dimension), axes.get(dimension - 1)
     if inner is None or outer is None:
-        return inner is outer or (inner is None and sizes[dimension] == 1)
+        return inner is outer
     strides, _ = buffer.get_strides_and_offset()
     dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
     return (

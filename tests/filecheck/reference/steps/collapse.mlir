@@ -80,8 +80,8 @@ func.func @branch(%out: memref<8x7x7xf32>) {
 // A convolution with 1 x 1 filters becomes a product of matrices, with a column for each pixel.
 // CHECK-LABEL: func.func @pixels(
 // CHECK-DAG:     memref.collapse_shape %arg0 {{\[\[}}0], [1], [2, 3]] : memref<1x8x14x14xf32> into memref<1x8x196xf32>
-// CHECK-DAG:     memref.collapse_shape %arg1 {{\[\[}}0], [1, 2, 3]] : memref<16x8x1x1xf32> into memref<16x8xf32>
-// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+// CHECK-DAG:     memref.collapse_shape %arg1 {{\[\[}}0], [1], [2, 3]] : memref<16x8x1x1xf32> into memref<16x8x1xf32>
+// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
 func.func @pixels(%x: memref<1x8x14x14xf32>, %w: memref<16x8x1x1xf32>, %y: memref<1x16x14x14xf32>) {
   linalg.generic {indexing_maps = [#pixels, #filters, #sums], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : memref<1x8x14x14xf32>, memref<16x8x1x1xf32>) outs(%y : memref<1x16x14x14xf32>) {
   ^bb0(%in: f32, %by: f32, %sum: f32):
@@ -127,6 +127,17 @@ func.func @windows(%x: memref<1x8x16x16xf32>, %w: memref<16x8x3x3xf32>, %y: memr
     %0 = arith.mulf %in, %by : f32
     %1 = arith.addf %sum, %0 : f32
     linalg.yield %1 : f32
+  }
+  return
+}
+
+// Not collapsed: the bias has a value for each channel, and a loop over one row is in between.
+// CHECK-LABEL: func.func @bias(
+// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]}
+func.func @bias(%bias: memref<3xf32>, %out: memref<3x1x6xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0)>, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%bias : memref<3xf32>) outs(%out : memref<3x1x6xf32>) {
+  ^bb0(%in: f32, %o: f32):
+    linalg.yield %in : f32
   }
   return
 }
