@@ -46,7 +46,7 @@ ALL_ROWS = "unmess.all_rows"
 _FEW_ROWS = 16
 # Bytes of a panel that stays in the first-level cache.
 _SMALL_PANEL = 32 * 1024
-# Number of registers of columns from which on a last tile of one register takes little time.
+# With more registers of columns, a last tile of one register takes little of the time.
 _MANY_REGISTERS = 16
 # Size of an image below which all columns share a panel.
 SMALL = 28 * 28
@@ -193,7 +193,7 @@ class ContractionKernel(Kernel):
         if columns is None or not self.sums_in_vectors or width != 2 * self.lanes:
             return shape
         is_long = self.found.extent(self.found.depth) * width * self.source.item > _SMALL_PANEL
-        # One register that is left would be a tile of its own, with too few sums.
+        # A single last register would be a tile of its own, with too few sums.
         registers = -(-columns // self.lanes)
         fits = registers % 3 != 1 or registers > _MANY_REGISTERS
         has_room = 3 * height + 4 <= self.machine.registers
@@ -205,7 +205,8 @@ class ContractionKernel(Kernel):
         """Emits loops with a panel for each tile of columns."""
         code, column = self.code, self.found.column
         size = self.sizes[column]
-        shape = self._wide(self.found.sizes[column], self.shape(self.found.sizes[column]))
+        columns = self.found.sizes[column]
+        shape = self._wide(columns, self.shape(columns))
         width = shape[0]
         panel = self.panel(width)
         last = self._last_columns(panel, size)

@@ -29,7 +29,7 @@ _SUMS = 4
 
 
 class NextPanel:
-    """The prefetches in the steps of one tile of rows, of a few columns of the next panel."""
+    """Prefetches a few columns of the next panel, in the steps of one tile of rows."""
 
     def __init__(self, source: Source, place: Place, row: int, shape: tuple[int, int]):
         """Emits the numbers of the columns.
@@ -64,14 +64,14 @@ class NextPanel:
 
 
 class NextRows:
-    """The prefetches in the steps of one tile of rows, of the rows of the next tile."""
+    """Prefetches the rows of the next tile, in the steps of one tile of rows."""
 
     def __init__(self, source: Source, left: Buffer, row: int, height: int):
         """Initializes the prefetches.
 
         Args:
-            source: the right operand, of which a panel has all steps of the sum.
-            left: the left operand, in which the elements of a row, and the rows, are adjacent.
+            source: the right operand. Its panel has all steps of the sum.
+            left: the left operand. Its rows are contiguous and adjacent.
             row: the dimension of the rows.
             height: the number of rows of the tile.
         """

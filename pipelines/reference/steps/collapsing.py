@@ -3,9 +3,9 @@
 The inner loops over a 7 x 7 image are shorter than a vector. One loop of 49 is long enough.
 
 A convolution with 1 x 1 filters becomes a product of matrices, with a column for each pixel. The
-panels of a product are as wide as a tile, so that they stay in the first-level cache. For each of
-them, the filters are read again. So a convolution of a small image with large filters is not
-changed: all pixels share one panel.
+panels of a product are as wide as a tile, so that they stay in the first-level cache. Each panel
+reads the filters again. So a convolution of small images with large filters is not changed: there,
+all pixels of an image share one panel.
 """
 
 from __future__ import annotations
@@ -14,12 +14,7 @@ import math
 
 from torch_mlir import ir
 
-from pipelines.ir.contraction import (
-    Contraction,
-    find_contraction,
-    indexing_maps,
-    pixel_loops,
-)
+from pipelines.ir.contraction import Contraction, find_contraction, indexing_maps, pixel_loops
 from pipelines.ir.lazy_dialects import memref
 from pipelines.ir.modules import find_operations
 from pipelines.reference.schedules.contraction import SMALL
@@ -40,33 +35,36 @@ def collapse_loops(module: ir.Module) -> None:
         for operation in found:
             maps = indexing_maps(operation)
             contraction = find_contraction(operation)
+            pixels: list[int] = []
             if contraction is not None:
-                if not _multiplies_pixels(operation, contraction):
+                pixels = pixel_loops(contraction, maps[-1])
+                if not _multiplies_pixels(operation, contraction, pixels):
                     continue
                 maps = [_without_windows(each, contraction.sizes) for each in maps]
             groups = _groups(operation, maps)
-            if contraction is not None:
-                pixels = set(pixel_loops(contraction, maps[-1]))
-                if not any(pixels.issubset(group) for group in groups):
-                    continue
-            if len(groups) < maps[0].n_dims:
+            joins_pixels = any(set(pixels).issubset(group) for group in groups)
+            if joins_pixels and len(groups) < maps[0].n_dims:
                 _collapse(operation, maps, groups)
 
 
-def _multiplies_pixels(generic: ir.Operation, found: Contraction) -> bool:
-    """Returns whether a convolution, if its filters are 1 x 1, is faster as a product."""
-    pixels = found.extent(found.columns)
+def _multiplies_pixels(generic: ir.Operation, found: Contraction, pixels: list[int]) -> bool:
+    """Returns whether a convolution, if its filters are 1 x 1, is faster as a product.
+
+    Args:
+        pixels: the loops over the pixels of an image.
+    """
+    count = found.extent(tuple(pixels))
     kinds = {str(ir.ShapedType(operand.type).element_type) for operand in generic.operands}
     return (
         found.windows
         and kinds in ({"f32"}, {"f64"})
-        and 1 < pixels < math.inf
-        and (pixels >= SMALL or found.extent((*found.rows, *found.depth)) <= _CACHED_FILTERS)
+        and 1 < count < math.inf
+        and (count >= SMALL or found.extent((*found.rows, *found.depth)) <= _CACHED_FILTERS)
     )
 
 
 def _without_windows(indexing: ir.AffineMap, sizes: tuple[int | None, ...]) -> ir.AffineMap:
-    """Replaces sums of a loop and a loop with one iteration by the first loop."""
+    """Removes loops with one iteration from sums of two loops."""
 
     def simplified(expression: ir.AffineExpr) -> ir.AffineExpr:
         if isinstance(expression, ir.AffineAddExpr):

@@ -92,12 +92,12 @@ func.func @pixels(%x: memref<1x8x14x14xf32>, %w: memref<16x8x1x1xf32>, %y: memre
   return
 }
 
-// Not collapsed: filters of 3 x 3, every second pixel, large filters of a small image, an image with
+// Not collapsed: filters of 3 x 3, every second pixel, large filters of small images, an image with
 // gaps between its rows, and one pixel.
 // CHECK-LABEL: func.func @windows(
 // CHECK-NOT:     memref.collapse_shape
 // CHECK:         return
-func.func @windows(%x: memref<1x8x16x16xf32>, %w: memref<16x8x3x3xf32>, %y: memref<1x16x14x14xf32>, %x2: memref<1x8x27x27xf32>, %w2: memref<16x8x1x1xf32>, %x3: memref<1x512x7x7xf32>, %w3: memref<512x512x1x1xf32>, %y3: memref<1x512x7x7xf32>, %gaps: memref<1x8x14x14xf32, strided<[2048, 256, 16, 1]>>, %x4: memref<1x8x1x1xf32>, %y4: memref<1x16x1x1xf32>) {
+func.func @windows(%x: memref<1x8x16x16xf32>, %w: memref<16x8x3x3xf32>, %y: memref<1x16x14x14xf32>, %x2: memref<1x8x27x27xf32>, %w2: memref<16x8x1x1xf32>, %x3: memref<16x512x7x7xf32>, %w3: memref<512x512x1x1xf32>, %y3: memref<16x512x7x7xf32>, %gaps: memref<1x8x14x14xf32, strided<[2048, 256, 16, 1]>>, %x4: memref<1x8x1x1xf32>, %y4: memref<1x16x1x1xf32>) {
   linalg.generic {indexing_maps = [#pixels, #filters, #sums], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : memref<1x8x16x16xf32>, memref<16x8x3x3xf32>) outs(%y : memref<1x16x14x14xf32>) {
   ^bb0(%in: f32, %by: f32, %sum: f32):
     %0 = arith.mulf %in, %by : f32
@@ -110,7 +110,7 @@ func.func @windows(%x: memref<1x8x16x16xf32>, %w: memref<16x8x3x3xf32>, %y: memr
     %1 = arith.addf %sum, %0 : f32
     linalg.yield %1 : f32
   }
-  linalg.generic {indexing_maps = [#pixels, #filters, #sums], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x3, %w3 : memref<1x512x7x7xf32>, memref<512x512x1x1xf32>) outs(%y3 : memref<1x512x7x7xf32>) {
+  linalg.generic {indexing_maps = [#pixels, #filters, #sums], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x3, %w3 : memref<16x512x7x7xf32>, memref<512x512x1x1xf32>) outs(%y3 : memref<16x512x7x7xf32>) {
   ^bb0(%in: f32, %by: f32, %sum: f32):
     %0 = arith.mulf %in, %by : f32
     %1 = arith.addf %sum, %0 : f32
